@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
 from memory.core import clock, files, layout
@@ -100,10 +101,6 @@ def _is_own(path: str) -> bool:
     return not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
 
 
-def _is_absolute(directory: str) -> bool:
-    return directory.startswith("/") or directory[1:2] == ":"
-
-
 def _read_session(agent: Agent, path: str, env: dict[str, str]) -> backfill.Session | Skip:
     real = files.real_path(path)
     try:
@@ -112,26 +109,19 @@ def _read_session(agent: Agent, path: str, env: dict[str, str]) -> backfill.Sess
         data = files.read(real, READ_LIMIT, follow=False)
     except OSError as error:
         return Skip(path, (error.strerror or "unreadable").lower(), NO_REMEDY)
-    try:
+    session = None
+    with suppress(RecursionError):
         session = agent.parse_session(real, data, env)
-    except RecursionError:
-        session = None
     rows = [row for row in session.rows if row["timestamp"]] if session else []
-    if session is None or not layout.valid_id(session.id) or not rows:
+    if not (session and layout.valid_id(session.id) and rows):
         return Skip(path, "no session in it", NO_REMEDY)
-    if not _is_absolute(session.directory):
+    directory = session.directory
+    if not (directory.startswith("/") or directory[1:2] == ":"):
         remedy = "import it in the directory where it was started"
         return Skip(path, backfill.NO_DIRECTORY, remedy)
     times = [clock.parse(row["timestamp"]) or 0.0 for row in rows]
-    return backfill.Session(
-        session.id,
-        real,
-        len(rows),
-        session.directory,
-        min(times),
-        max(times),
-        RowReader(rows),
-    )
+    size, began, ended = len(rows), min(times), max(times)
+    return backfill.Session(session.id, real, size, directory, began, ended, RowReader(rows))
 
 
 def as_object(value: object) -> dict[str, Any]:

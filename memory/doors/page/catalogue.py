@@ -59,7 +59,6 @@ class Card(NamedTuple):
     accepted: bool
     active: bool
     labels: Sequence[str]
-    tokens: int
     again: bool
     said: str
     end: str
@@ -282,7 +281,6 @@ def make_card(record: Record) -> Card:
         record.accepted,
         record.active,
         list(dict.fromkeys((*record.topics, *record.tags))),
-        record.tokens,
         record.kind == "checkpoint" and handoffs.is_repetition(record),
         text(wishes.SAID) if record.kind == "rule" else "",
         record.end,

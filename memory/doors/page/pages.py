@@ -232,39 +232,27 @@ class Pages:
         events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        pieces: list[Piece] = []
-        exchanges: list[talk.Exchange] = []
-        if talked:
-            exchanges = talk.list_exchanges(talked)
-            turns = conversationpage.parse(talked.body, clock.day(talked.created))
-            pieces = [piece for turn in turns for piece in turn.pieces]
-        outlines = [
-            checkpointoutline.parse_outline(strip_private_record(record)) for record in checkpoints
-        ]
-        touched = _list_texts(pieces, FILE) + [path for one in outlines for path in one.files]
         newest = telling[0] if telling else talked
         if newest:
-            title = one_line(newest.title)
             cards = [catalogue.make_card(record) for record in read if record.kind in DATED_KINDS]
             what = _summarize_session(cards, newest)
         else:
-            title = "A session without a checkpoint"
-            told = clock.parse(str(events[0].get("t"))) if events else None
-            what = {"branch": "", "began": told or self.now, "at": told or self.now}
+            first = clock.parse(str(events[0].get("t"))) if events else None
+            began = first or self.now
+            what = {"title": "A session without a checkpoint", "branch": "", "began": began}
+            what["at"] = began
         return self._make_sheet(
             "session",
-            title,
+            what["title"],
             id=id,
             talk=talked,
             note=next(iter(_filter_kind(read, "note")), None),
             what=what,
             checkpoints=telling,
             others=[record for record in read if record.kind not in DATED_KINDS],
-            exchanges=exchanges,
-            commits=list(dict.fromkeys(_list_commits(pieces, outlines))),
-            files=list(dict.fromkeys(touched)),
-            addresses=list(dict.fromkeys(_list_texts(pieces, LINK))),
+            exchanges=talk.list_exchanges(talked) if talked else [],
             events=events,
+            **_list_work(talked, checkpoints),
         )
 
     def _list_pushes(self, session: str) -> list[dict[str, Any]]:
@@ -518,6 +506,21 @@ def _filter_kind(found: Sequence[Record], kind: str) -> list[Record]:
     return [record for record in found if record.kind == kind]
 
 
+def _list_work(talked: Record | None, checkpoints: Sequence[Record]) -> dict[str, list[str]]:
+    """List the commits, files and pull requests of a session, each once."""
+    pieces: list[Piece] = []
+    if talked:
+        turns = conversationpage.parse(talked.body, clock.day(talked.created))
+        pieces = [piece for turn in turns for piece in turn.pieces]
+    outlines = [checkpointoutline.parse_outline(strip_private_record(r)) for r in checkpoints]
+    work = {
+        "commits": _list_commits(pieces, outlines),
+        "files": [*_list_texts(pieces, FILE), *(path for one in outlines for path in one.files)],
+        "addresses": _list_texts(pieces, LINK),
+    }
+    return {name: list(dict.fromkeys(texts)) for name, texts in work.items()}
+
+
 def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
     return [piece.text for piece in pieces if piece.kind == kind]
 
@@ -525,9 +528,9 @@ def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
 def _list_commits(
     pieces: Sequence[Piece], outlines: Sequence[checkpointoutline.Outline]
 ) -> list[str]:
-    made = [piece for piece in pieces if piece.kind == COMMIT]
-    if made:
-        return [" ".join(filter(None, (piece.name[:10], piece.text))) for piece in made]
+    commits = [piece for piece in pieces if piece.kind == COMMIT]
+    if commits:
+        return [("%s %s" % (piece.name[:10], piece.text)).strip() for piece in commits]
     return [line for one in outlines[::-1] for line in one.commits]
 
 
@@ -541,7 +544,6 @@ def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
         "branch": branch if isinstance(branch, str) else "",
         "at": max(card.until for card in cards),
         "began": min(card.created for card in cards),
-        "checkpoints": sum(card.kind == "checkpoint" and not card.again for card in cards),
         "noted": any(card.kind == "note" for card in cards),
         "text": "",
     }

@@ -221,13 +221,10 @@ def load(
             % place.key
         )
     try:
-        known = dict(
-            connection.execute(
-                "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s", (space,)
-            ).fetchall()
-        )
+        statement = "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s"
+        known = dict(connection.execute(statement, (space,)).fetchall())
         listed = [found for found in walk(place)[0] if found[0][0] in tiers]
-        gone = sorted(set(known) - {found[0] for found in listed})
+        gone = sorted(set(known).difference(found[0] for found in listed))
         left: list[str] = []
         changed, added = 0, 0
         for batch, done in _group_batches(_read_changed(place, listed, known, commit, left)):
@@ -237,7 +234,7 @@ def load(
             added += len(batch) - len(old)
             if progress:
                 progress(done, len(listed))
-        gone += [name for name in (line.partition(":")[0] for line in left) if name in known]
+        gone += known.keys() & {line.partition(":")[0] for line in left}
         for start in range(0, len(gone), BATCH):
             write_batch(connection, space, [], gone[start : start + BATCH])
         connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))

@@ -108,13 +108,11 @@ class GitCarrier(FolderCarrier):
     def fetch(self) -> None:
         if not files.is_folder(files.make_folder(self.root) + "/.git"):
             self._git("init", "-q")
-        if self._git(
-            "fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"
-        ):
+        absent = "couldn't find remote ref"
+        if self._git("fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails=absent):
             self._git("reset", "-q", "--hard", "FETCH_HEAD")
-        elif packs.list_packs(
-            self.root
-        ):  # of a push that never arrived, or a repository that is new
+        # of a push that never arrived, or a repository that is new
+        elif packs.list_packs(self.root):
             rmtree(self.root)
             self.fetch()
 
@@ -123,29 +121,23 @@ class GitCarrier(FolderCarrier):
             super().send(machine, file, data, stale)
             self._git("add", "-A", "--", machine)
             self._git("commit", "-q", "--allow-empty", "-m", "sync")
-            if self._git(
-                "push", "-q", "--", self.url, "HEAD:" + BRANCH, fails="rejected" if left else ""
-            ):
+            accepted = "rejected" if left else ""
+            if self._git("push", "-q", "--", self.url, "HEAD:" + BRANCH, fails=accepted):
                 return
             self.fetch()
 
 
 def open_carrier(home: str, where: str, env: Mapping[str, str]) -> FolderCarrier:
     """Return a meeting place, given an absolute folder or a git URL."""
-    return (
-        GitCarrier("%s/%s/git" % (home, syncing.FOLDER), where, env)
-        if is_git(where)
-        else FolderCarrier(where)
-    )
+    if not is_git(where):
+        return FolderCarrier(where)
+    return GitCarrier("%s/%s/git" % (home, syncing.FOLDER), where, env)
 
 
 def is_git(where: str) -> bool:
     """Tell whether a meeting place is a git repository."""
-    return (
-        "://" in where
-        or where.endswith(".git")
-        or (":" in where and "/" not in where.partition(":")[0])
-    )
+    host, colon, _ = where.partition(":")
+    return "://" in where or where.endswith(".git") or (bool(colon) and "/" not in host)
 
 
 # ---- files of machines
@@ -205,20 +197,13 @@ def _add_to_news(lines: list[dict[str, Any]], machine_news: MachineNews) -> None
         if "log" in line:
             machine_news.logs.append((line["log"], line["lines"]))
             continue
-        row = FileState(
-            line["version"],
-            line["sha256"],
-            line["id"],
-            line.get("to", ""),
-            line.get("was", ""),
-            line.get("of", {}),
-        )
+        moved = (line.get("to", ""), line.get("was", ""), line.get("of", {}))
+        row = FileState(line["version"], line["sha256"], line["id"], *moved)
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
             raise ValueError("one of its texts differs")
-        machine_news.rows[line["name"]] = News(
-            row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62))
-        )
+        mtime = max(0, min(int(line.get("mtime", 0)), 1 << 62))
+        machine_news.rows[line["name"]] = News(row, data, mtime)
 
 
 def build_lines(state: SyncState, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -358,12 +343,8 @@ def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew
     sent = len(state.dirty.intersection(done))
     state.value["pending"] = [number, files.sha256(pack), done, sizes]
     state.keep()
-    carrier.send(
-        state.machine,
-        "%06d%s.age" % (number, ".base" * anew),
-        pack,
-        list(mine.values()) if anew else [],
-    )
+    file, stale = "%06d%s.age" % (number, ".base" * anew), list(mine.values()) if anew else []
+    carrier.send(state.machine, file, pack, stale)
     state.value["purge"] = state.value["purge"] and not anew
     _confirm_sent(state)
     return sent
@@ -448,26 +429,26 @@ def settle_conflict(
     take: the copy becomes the record.  Raises UsageError, StoreError, OSError.
     """
     syncing.record_changes(state)
-    found = [
+    copies = [
         name
         for name in list_conflicts(state)
         if word in (name, name.rpartition("/")[2], name[-11:-3])
     ]
-    if len(found) != 1:
+    if len(copies) != 1:
         raise UsageError(
             "%s copies match '%s'; `dayleaf store sync status` lists them"
-            % (len(found) or "no", one_line(word, 60))
+            % (len(copies) or "no", one_line(word, 60))
         )
-    hit = COPY.match(found[0])
-    name = hit[1] + ".md" if hit else ""
+    copy = copies[0]
+    name = COPY.sub(r"\1.md", copy)
     with tiers:
         if not take:
-            tiers.set_aside(state.home + "/" + found[0], "dropped after a sync", now)
-            return found[0], name
+            tiers.set_aside(state.home + "/" + copy, "dropped after a sync", now)
+            return copy, name
         if os.path.lexists(state.home + "/" + name):
             tiers.set_aside(state.home + "/" + name, "replaced after a sync", now)
-        tiers.rename(state.home + "/" + found[0], name.rpartition("/")[2])
-    return found[0], name
+        tiers.rename(state.home + "/" + copy, name.rpartition("/")[2])
+    return copy, name
 
 
 # ---- the setup

@@ -101,13 +101,18 @@ class SyncState:
         self.value["clock"] += 1
         before = self.rows.get(name, NONE).version
         if sha256 and name not in self.rows:
-            before = self.value["removed"].get("%s %s" % (id, sha256), {})
+            before = self.removed_version(id, sha256)
         version = {**before, self.machine: self.value["clock"]}
         self.rows[name] = FileState(version, sha256, id, to, was, None if sha256 else dict(before))
         self.dirty.add(name)
         if not (sha256 or to):
             self.value["removed"]["%s %s" % (id, was)] = version
             self.value["purge"] = True
+
+    def removed_version(self, id: str, sha256: str) -> VersionVector:
+        """Return the version in which a text was removed for good, {} if it was not."""
+        found: VersionVector = self.value["removed"].get("%s %s" % (id, sha256), {})
+        return found
 
     def anew(self, machine: str) -> None:
         """Continue as a new machine that sends every row again.
@@ -222,14 +227,12 @@ def _is_beside_records(name: str) -> bool:
 
 def _holds_synced(name: str) -> bool:
     """Tell whether a directory below the home holds synced files."""
-    parts = name.split("/")
-    inner = parts[1:] if parts[0] == "global" else parts[2:]
+    top, *inner = name.split("/")
+    if top not in ("global", "workspaces") or name.rpartition("/")[2].startswith("."):
+        return False
+    inner = inner if top == "global" else inner[1:]
     inner = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    return (
-        parts[0] in ("global", "workspaces")
-        and (not inner or inner[0] in _KINDS)
-        and parts[-1][:1] != "."
-    )
+    return not inner or inner[0] in _KINDS
 
 
 def _record_differences(
@@ -319,8 +322,8 @@ def read_log(path: str, start: int = 0) -> tuple[bytes, list[str]]:
         data = files.read(path, WHOLE, follow=False)
     except OSError:
         return b"", []
-    whole = data[start : data.rfind(b"\n") + 1].decode("utf-8", "surrogateescape")
-    return data, [line for line in whole.split("\n") if line]
+    text = data[start : data.rfind(b"\n") + 1].decode("utf-8", "surrogateescape")
+    return data, [line for line in text.split("\n") if line]
 
 
 # ---- what others tell
@@ -354,7 +357,7 @@ class Merge:
         held = self.state.value["held"].get(name, "")
         if held and theirs.sha256:
             mine = mine._replace(sha256=held)
-        barred = self.state.value["removed"].get("%s %s" % (theirs.id, theirs.sha256))
+        barred = self.state.removed_version(theirs.id, theirs.sha256)
         if barred and mine == NONE and not contains(theirs.version, barred):
             version = merge_versions(theirs.version, barred)
             self.rows[name] = FileState(version, "", theirs.id, "", theirs.sha256)
@@ -496,22 +499,18 @@ class Merge:
     def _remove_equal_files(self, name: str, gone: FileState) -> None:
         """Remove other files with the bytes of a removed record."""
         self.removed = self.state.value["purge"] = True
-        key = "%s %s" % (gone.id, gone.was)
-        barred = self.state.value["removed"][key] = merge_versions(
-            self.state.value["removed"].get(key, {}), gone.version
-        )
+        barred = merge_versions(self.state.removed_version(gone.id, gone.was), gone.version)
+        self.state.value["removed"]["%s %s" % (gone.id, gone.was)] = barred
+        tier = split_synced_path(name)[0]
         for other, row in sorted(self.rows.items()):
-            if (
-                (row.id, row.sha256) == (gone.id, gone.was)
-                and gone.was
-                and split_synced_path(other)[0] == split_synced_path(name)[0]
-                and not contains(row.version, barred)
-            ):
+            is_equal = row.sha256 and (row.id, row.sha256) == (gone.id, gone.was)
+            if not is_equal or split_synced_path(other)[0] != tier:
+                continue
+            if not contains(row.version, barred):
                 self._read_unchanged(other, row.sha256)
                 self._delete_file(other)
-                self.rows[other] = FileState(
-                    merge_versions(row.version, barred), "", row.id, "", row.sha256
-                )
+                version = merge_versions(row.version, barred)
+                self.rows[other] = FileState(version, "", row.id, "", row.sha256)
                 self.state.dirty.add(other)
 
     def _read_unchanged(self, name: str, sha256: str) -> bytes:

@@ -79,6 +79,15 @@ class Provider(NamedTuple):
         )[:16]
 
 
+def _split_command(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(
+            "'%s' is not a command: %s; quote it as for a shell" % (command[:200], error)
+        ) from None
+
+
 def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
     """Return the configured provider, or None.
 
@@ -92,12 +101,7 @@ def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Pr
         raise UsageError(
             "embeddings.provider.args is not a list of words; set it to the command's arguments"
         )
-    try:
-        words = shlex.split(override)
-    except ValueError as error:
-        raise UsageError(
-            "'%s' is not a command: %s; quote it as for a shell" % (override[:200], error)
-        ) from None
+    words = _split_command(override)
     if words and words != [command]:
         command, args, label = words[0], words[1:], ""
     if not command:

@@ -57,17 +57,14 @@ def quantise(vectors: Any) -> tuple[list[float], list[bytes]]:
 class RecordVectors(NamedTuple):
     """The vectors of one record.
 
-    mtime_ns, size, checksum (8 bytes): of the record's file. The lists: one entry per chunk,
-    numbers as int8.
+    mtime_ns, size, checksum (8 bytes): of the record's file.  chunks: (ordinal, digest, scale,
+    int8 numbers) of each.
     """
 
     mtime_ns: int
     size: int
     checksum: bytes
-    ordinals: list[int]
-    digests: list[bytes]
-    scales: list[float]
-    numbers: list[bytes]
+    chunks: list[tuple[int, bytes, float, bytes]]
 
 
 class Sidecar:
@@ -168,13 +165,9 @@ class Sidecar:
             self._base.execute("DELETE FROM %s WHERE name = ?" % table, (key,))
         if stored is None:
             return
-        head = (key, stored.mtime_ns, stored.size, stored.checksum)
-        self._base.execute("INSERT INTO record VALUES (?, ?, ?, ?)", head)
-        rows = zip(stored.ordinals, stored.digests, stored.scales, stored.numbers)
-        self._base.executemany(
-            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
-            ((key, place, *row) for place, row in enumerate(rows)),
-        )
+        self._base.execute("INSERT INTO record VALUES (?, ?, ?, ?)", (key, *stored[:3]))
+        rows = ((key, place, *chunk) for place, chunk in enumerate(stored.chunks))
+        self._base.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def decode_name(name: bytes) -> str:

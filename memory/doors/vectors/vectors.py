@@ -252,16 +252,8 @@ class _UpdateRun:
             self.left += len(there) < len(cut)
             if there:
                 mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
-                known = [self.known[chunk.digest] for chunk in there]
-                changes[found[0]] = RecordVectors(
-                    mtime_ns,
-                    found[3],
-                    checksum,
-                    [chunk.ordinal for chunk in there],
-                    [chunk.digest for chunk in there],
-                    [scale for scale, _ in known],
-                    [numbers for _, numbers in known],
-                )
+                rows = [(c.ordinal, c.digest, *self.known[c.digest]) for c in there]
+                changes[found[0]] = RecordVectors(mtime_ns, found[3], checksum, rows)
         self.waiting.clear()
         if changes:
             assert self.side is not None
