@@ -186,8 +186,8 @@ def _add_output(session: AgentSession, call: str, output: str, status: int | Non
 
 def _is_harness(payload: dict[str, Any]) -> bool:
     """Return whether the client marks a message as its own."""
-    held = payload.get("internal_chat_message_metadata_passthrough")
-    parts = as_object(held).get("content_item_metadata")
+    metadata = payload.get("internal_chat_message_metadata_passthrough")
+    parts = as_object(metadata).get("content_item_metadata")
     kinds = {
         as_object(as_object(part).get("provenance")).get("type")
         for part in (parts if isinstance(parts, list) else ())
@@ -213,21 +213,21 @@ def _add_call(session: AgentSession, call: str, name: str, given: dict[str, Any]
         _add_shell_call(session, call, given.get("cmd") or given.get("command"))
 
 
-def _add_shell_call(session: AgentSession, call: str, said: object) -> None:
-    words = [str(word) for word in said] if isinstance(said, list) else []
+def _add_shell_call(session: AgentSession, call: str, command_line: object) -> None:
+    words = [str(word) for word in command_line] if isinstance(command_line, list) else []
     if words[:1] == ["apply_patch"] and len(words) == 2:
         _add_patch(session, call, words[1])
         return
-    command = _format_command(said)
+    command = _format_command(command_line)
     if command:
         session.add_call(call, "Bash", {"command": command})
 
 
-def _format_command(said: object) -> str:
+def _format_command(command: object) -> str:
     """Return a call's shell command; unwrap `sh -c COMMAND`."""
-    if not isinstance(said, list):
-        return said if isinstance(said, str) else ""
-    words = [str(word) for word in said]
+    if not isinstance(command, list):
+        return command if isinstance(command, str) else ""
+    words = [str(word) for word in command]
     wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
     return words[2] if wrapped else shlex.join(words)
 
@@ -257,13 +257,13 @@ def _find_tool_uses(session: AgentSession, call: str) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def _parse_output(said: object) -> tuple[str, int | None]:
+def _parse_output(result: object) -> tuple[str, int | None]:
     """Parse a call's result into (output, exit status or None)."""
-    text = join_text(said)
-    held = parse_object(text.encode("utf-8", "replace")) if text.startswith("{") else {}
-    if isinstance(held.get("output"), str):
-        code = as_object(held.get("metadata")).get("exit_code")
-        return held["output"], code if isinstance(code, int) else None
+    text = join_text(result)
+    fields = parse_object(text.encode("utf-8", "replace")) if text.startswith("{") else {}
+    if isinstance(fields.get("output"), str):
+        code = as_object(fields.get("metadata")).get("exit_code")
+        return fields["output"], code if isinstance(code, int) else None
     status = _EXIT_STATUS.search(text[:2000])
     if status is None:
         return text, 1 if _UNKNOWN_TOOL.match(text) else None

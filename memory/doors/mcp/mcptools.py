@@ -171,13 +171,13 @@ def distill(call: Call, given: Arguments) -> ToolAnswer:
     """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
-    asked = given["question"]
+    text = given["question"]
     providerchain.validate_call(
-        asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
+        text, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
     )
-    found = _search(call, _make_query(call, given, asked, limit=DISTILLED_HITS))
+    found = _search(call, _make_query(call, given, text, limit=DISTILLED_HITS))
     digest = providerchain.distill(
-        asked,
+        text,
         digests.build_sources(found),
         call.settings,
         call.env,

@@ -251,11 +251,11 @@ class Catalogue:
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):
-                asked = Repository(self._place, dict(os.environ))
-                me = asked.me()
+                repository = Repository(self._place, dict(os.environ))
+                me = repository.me()
                 self._writers = {
                     path: "you" if address == me else one_line(who, 60)
-                    for path, (who, address, _) in asked.authors().items()
+                    for path, (who, address, _) in repository.authors().items()
                 }
         return self._writers.get(
             "%s%s" % (self._place.shared[len(self._place.root) + 1 :], name[1:]), ""

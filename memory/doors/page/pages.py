@@ -168,25 +168,28 @@ class Pages:
         """Return the page of sessions by day; after: an entry's mark."""
         now = self.now
         offset = clock.local_offset(now)
-        found = timeline.filter_entries(self.catalogue, wanted, offset)
-        part = timeline.make_slice(found, after, PAGE_SIZE)
+        entries = timeline.filter_entries(self.catalogue, wanted, offset)
+        slice_ = timeline.make_slice(entries, after, PAGE_SIZE)
         days: dict[str, list[dict[str, Any]]] = {}
         store = self._open_store()
-        for entry in part.entries:
-            told = self._make_entry(store, entry)
-            if told:
-                days.setdefault(clock.day(entry.at + offset), []).append(told)
+        for entry in slice_.entries:
+            shown = self._make_entry(store, entry)
+            if shown:
+                days.setdefault(clock.day(entry.at + offset), []).append(shown)
         undated = wanted._replace(since="", until="")
         every = (
-            found if undated == wanted else timeline.filter_entries(self.catalogue, undated, offset)
+            entries
+            if undated == wanted
+            else timeline.filter_entries(self.catalogue, undated, offset)
         )
         over = plots.make_periods(min((e.began for e in every), default=now), now, offset)
         strip = plots.make_chart("", over, ("",), over.count_by_period(e.began for e in every))
+        branches = timeline.list_branches(self.catalogue)
         return self._make_sheet(
             "timeline",
             "Timeline",
             days=days,
-            part_of=part,
+            part_of=slice_,
             wanted=wanted,
             address=_list_parameters(wanted),
             undated=_list_parameters(undated),
@@ -194,8 +197,8 @@ class Pages:
             today=clock.day(now + offset),
             plan=self._find_plan(store),
             handoff=handoffs.read_current(self.place),
-            branches=timeline.list_branches(self.catalogue)[:BRANCHES],
-            every_branch=[each.name for each in timeline.list_branches(self.catalogue)],
+            branches=branches[:BRANCHES],
+            every_branch=[branch.name for branch in branches],
             authors=timeline.list_authors(self.catalogue),
             kinds=timeline.KINDS,
             strip=strip if len(every) > 1 else None,
@@ -279,15 +282,15 @@ class Pages:
             unfinished, and vectors are not used.
         """
         now = self.now
-        asked, completed = words, ""
+        sought, completed = words, ""
         if live:
-            asked, completed = self._complete_last_word(words)
-        given = {"query": asked, "limit": LIVE if live else HITS, "lexical": live}
+            sought, completed = self._complete_last_word(words)
+        given = {"query": sought, "limit": LIVE if live else HITS, "lexical": live}
         given.update(kind=kind, topic=topic, since=since)
         given["workspace"] = "all" if within == "all" else ""
         given = {key: value for key, value in given.items() if value}
         query = question.query_from_options(given, now, clock.local_offset(now))
-        idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
+        idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(sought))
         found = None if idle else self._search(query, live, "" if live else self._dsn)
         rows = [_make_row(one) for one in (found.hits if found else ())]
         filters = {"kind": kind, "topic": topic, "since": since, "within": within}
@@ -298,28 +301,28 @@ class Pages:
         """Return (query with its last word completed, that word or "")."""
         last = words.rpartition(" ")[2].lower()
         with self._lock:
-            held = self._open_shelf(live=True).backend
+            index = self._open_shelf(live=True).backend
             is_word = len(last) > 1 and last.isalnum() and last.isascii()
             terms = [term for term, _ in tokeniser.expand(last)] if is_word else []
-            if not terms or any(map(held.df, terms)):
+            if not terms or any(map(index.df, terms)):
                 return words, ""
-            known = held.vocabulary(last, tokeniser.LONGEST)
-            begun = max(((held.df(term), -len(term), term) for term in known), default=(0, 0, ""))
-        return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
+            known = index.vocabulary(last, tokeniser.LONGEST)
+            best = max(((index.df(term), -len(term), term) for term in known), default=(0, 0, ""))
+        return (words[: len(words) - len(last)] + best[2], best[2]) if best[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
         """Return a record's page: text, links, claims, sessions that got it."""
         try:
             found, place, merged = lookup.find_or_successor(self.place, self.settings, id)
-            of_record = hit.from_record(found, place.key, place.path(found.name))
+            found_hit = hit.from_record(found, place.key, place.path(found.name))
         except StoreError as missing:
-            of_record = lookup.find_distant(self.place, id, self._dsn, missing)
-            found, merged = of_record.record, ""
-            place = Place(self.place.home, of_record.workspace, "", "", "", "")
+            found_hit = lookup.find_distant(self.place, id, self._dsn, missing)
+            found, merged = found_hit.record, ""
+            place = Place(self.place.home, found_hit.workspace, "", "", "", "")
         found = redactor.clean_record(found, self.settings, place.key)
-        of_record = of_record._replace(record=found, title=found.title, body=found.body)
-        one = hit.add_display_fields(
-            [of_record], self.place, approvals.read_decisions(place.home), self.now
+        found_hit = found_hit._replace(record=found, title=found.title, body=found.body)
+        shown = hit.add_display_fields(
+            [found_hit], self.place, approvals.read_decisions(place.home), self.now
         )[0]
         tally = ledger.read(ledger.find_ledger(place, found.name))
         counts = lookup.credit_successors(place, tally).counts(found.id)
@@ -339,8 +342,8 @@ class Pages:
             "record",
             one_line(found.title),
             record=found,
-            one=one,
-            group=GROUP_NAMES.get(one.group, one.group),
+            one=shown,
+            group=GROUP_NAMES.get(shown.group, shown.group),
             merged=merged,
             counts=counts,
             outward=outward,
@@ -445,7 +448,7 @@ class Pages:
         deciding = _read_records(
             store, (c.name for c in cards if "rule" in c.kind or c.end == "script")
         )
-        waiting = [made for made in map(self._make_waiting, deciding) if made]
+        waiting = [one for one in map(self._make_waiting, deciding) if one]
         candidates = sorted(
             (c for c in cards if c.kind == "learning" and not c.accepted),
             key=lambda c: (-c.created, c.id),
@@ -493,13 +496,13 @@ class Pages:
         """Return the page of charts."""
         now = self.now
         offset = clock.local_offset(now)
-        made = self.catalogue.derive(
+        figures = self.catalogue.derive(
             "charts",
             lambda: plots.make_figures(self.catalogue, self.place, now, offset),
             clock.day(now + offset),
             *(ledger.size(book) for book in ledger.ledgers(self.place)),
         )
-        return self._make_sheet("charts", "Charts", **made)
+        return self._make_sheet("charts", "Charts", **figures)
 
 
 def _filter_kind(found: Sequence[Record], kind: str) -> list[Record]:
@@ -569,13 +572,13 @@ def _list_parameters(wanted: Filter) -> list[tuple[str, str]]:
     return [(name, value) for name, value in named.items() if value and name != "words"]
 
 
-def _make_row(one: Hit) -> dict[str, Any]:
-    said = [
+def _make_row(found: Hit) -> dict[str, Any]:
+    quotes = [
         {"head": localtimes.format_heading(quote), "text": quote.text, "turn": quote.turn}
-        for quote in one.quotes
+        for quote in found.quotes
     ]
-    session = find_session(one.record) if one.record.meta.get("session") else ""
-    return {"hit": one, "said": said, "session": session}
+    session = find_session(found.record) if found.record.meta.get("session") else ""
+    return {"hit": found, "said": quotes, "session": session}
 
 
 def _read_records(store: Store, names: Iterable[str]) -> list[Record]:

@@ -37,33 +37,33 @@ def view(call: Call) -> int:
     except ImportError as error:
         raise registry.lacking("the page", "view", error) from None
     semantic = load_provider(call.settings, "", call.env)
-    made = pages.Pages(call.place, call.settings, clock.now, semantic, find_dsn(call))
-    return _serve(call, made)
+    shown = pages.Pages(call.place, call.settings, clock.now, semantic, find_dsn(call))
+    return _serve(call, shown)
 
 
-def _serve(call: Call, made: Pages) -> int:
+def _serve(call: Call, pages: Pages) -> int:
     from memory.doors.page import sheets, web
 
     end = web.open_socket(call.options.port or 0)
-    site = web.Site(made, end, 60.0 * IDLE, time.monotonic, call.env)
+    site = web.Site(pages, end, 60.0 * IDLE, time.monotonic, call.env)
     with call.spinner("reading the records"):
         sheets.load_templates()
-        made.timeline()
-        made.update()
-        sheets.render_sheet(made.timeline(), "")  # the first visit's page, into the caches
+        pages.timeline()
+        pages.update()
+        sheets.render_sheet(pages.timeline(), "")  # the first visit's page, into the caches
     address = site.gate.address()
-    told = (
+    line = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %d minutes "
         "without a visit" % IDLE
     )
-    call.answer({"address": address}, [told, "  " + address])
+    call.answer({"address": address}, [line, "  " + address])
     threading.Thread(target=_print_addresses, args=(site,), daemon=True).start()
     try:
         if site.run():
             warn("stopped: no visit for %d minutes" % IDLE)
     except KeyboardInterrupt:
         pass
-    made.catalogue.save()
+    pages.catalogue.save()
     return 0
 
 

@@ -119,17 +119,17 @@ class DatabaseShelf(Shelf):
 
     def candidate(self, number: int) -> look.Candidate | None:
         """Return a section as a candidate, None if its file is here."""
-        held = self._remote.held(number) if self._is_served(number) else None
-        if held is None:
+        stored = self._remote.held(number) if self._is_served(number) else None
+        if stored is None:
             return None
         row = self._remote.row(number)
-        name = held.workspace + "/" + held.name
+        name = stored.workspace + "/" + stored.name
         if name not in self._records:
-            self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
+            self._records[name] = records.from_bytes(stored.name, stored.data, stored.mtime)
         found = self._cut_out(
-            self._records[name], name, row.ordinal, number, row.checksum, held.workspace
+            self._records[name], name, row.ordinal, number, row.checksum, stored.workspace
         )
-        commit = ", as of commit " + held.commit if held.commit else ""
+        commit = ", as of commit " + stored.commit if stored.commit else ""
         return found._replace(origin="not on this machine: from the database" + commit)
 
     def _is_served(self, number: int) -> bool:
@@ -149,8 +149,8 @@ class DatabaseShelf(Shelf):
         row = self._remote.row(number)
         if row.name[0] != SHARED or files.exists(self._here.path(row.name)):
             return False
-        held = self._remote.held(number)
-        commit = held.commit if held else ""
+        stored = self._remote.held(number)
+        commit = stored.commit if stored else ""
         if commit and commit not in self._pulled:
             with Objects(self._here.git) as objects:
                 self._pulled[commit] = bool(objects.find(commit)) or not objects.complete

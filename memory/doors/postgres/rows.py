@@ -321,9 +321,9 @@ def write_batch(
             _delete_rows(connection, space, list(gone))
         if not batch:
             return
-        made = sum(len(each.documents) for each in batch)
+        added = sum(len(each.documents) for each in batch)
         length = sum(each.length for each in batch)
-        mean = row[1] / row[0] if row[0] else length / made or 1.0
+        mean = row[1] / row[0] if row[0] else length / added or 1.0
         next_ids = "SELECT nextval('dayleaf.record_id_seq') FROM generate_series(1, %s)"
         ids = [id for (id,) in connection.execute(next_ids, (len(batch),)).fetchall()]
         with connection.cursor() as cursor:
@@ -355,7 +355,7 @@ def write_batch(
         connection.execute(
             "UPDATE dayleaf.workspace SET documents = documents + %s, length = "
             "length + %s WHERE id = %s",
-            (made, length, space),
+            (added, length, space),
         )
 
 

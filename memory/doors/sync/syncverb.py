@@ -77,19 +77,19 @@ def _sync_now(call: Call) -> int:
     with call.spinner("syncing"):
         tiers = TierWriter(call.place, call.changed.append)
         gone, anew = bool(call.options.gone), bool(call.options.anew)
-        done = machines.sync(state, carrier, tiers, key, gone, anew)
-        if done.removed:
+        report = machines.sync(state, carrier, tiers, key, gone, anew)
+        if report.removed:
             _delete_derived(call)
     call.indexed()
     ledger.recount_after_moves(call.place)
-    for problem in done.problems:
+    for problem in report.problems:
         warn(problem)
-    sent = plaintext.format_count(done.sent, "file")
-    lines = ["synced as %s: %s sent, %d taken" % (state.machine, sent, done.taken)]
-    lines += ["  " + plaintext.one_line(note) for note in done.notes]
-    lines += _format_copies(done.conflicts)
-    call.answer({"machine": state.machine, **done._asdict()}, lines)
-    return 1 if done.problems else 0
+    sent = plaintext.format_count(report.sent, "file")
+    lines = ["synced as %s: %s sent, %d taken" % (state.machine, sent, report.taken)]
+    lines += ["  " + plaintext.one_line(note) for note in report.notes]
+    lines += _format_copies(report.conflicts)
+    call.answer({"machine": state.machine, **report._asdict()}, lines)
+    return 1 if report.problems else 0
 
 
 def _delete_derived(call: Call) -> None:

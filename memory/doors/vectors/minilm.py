@@ -66,12 +66,12 @@ class ModelError(Exception):
 def main(argv: Sequence[str]) -> int:
     """Embed texts from stdin, print vectors, return the exit status."""
     try:
-        asked = parse_texts(sys.stdin.buffer.read().splitlines())
-        threads = 1 if len(asked) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
+        texts = parse_texts(sys.stdin.buffer.read().splitlines())
+        threads = 1 if len(texts) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
         # read once, when NumPy is imported
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        for ident, vector in embed(argv[0] if argv else find_model(), asked):
+        for ident, vector in embed(argv[0] if argv else find_model(), texts):
             sys.stdout.write(
                 '{"id":%s,"vector":[%s]}\n'
                 % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()]))
@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
 
 def parse_texts(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     """Parse lines into (id, text); raises ModelError for a faulty line."""
-    asked = []
+    texts = []
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -94,8 +94,8 @@ def parse_texts(lines: Sequence[bytes]) -> list[tuple[str, str]]:
             ident = text = None
         if not isinstance(ident, str) or not isinstance(text, str):
             raise ModelError('line %d of the input is not {"id": text, "text": text}' % number)
-        asked.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
-    return asked
+        texts.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
+    return texts
 
 
 def find_model() -> str:
@@ -107,17 +107,17 @@ def find_model() -> str:
     return places[0] + "/model"
 
 
-def embed(folder: str, asked: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Array]]:
+def embed(folder: str, texts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Array]]:
     """Yield (id, vector of length 1) of texts in batches.
 
     folder: of the model. Raises ModelError if its files or a package are missing or damaged.
     """
-    if not asked:
+    if not texts:
         return
     import numpy as np
 
     model = Model(folder)
-    ids = tokenise(folder, [text for _, text in asked])
+    ids = tokenise(folder, [text for _, text in texts])
     for batch in _batches([len(row) for row in ids]):
         longest = len(ids[batch[-1]])
         words = np.zeros((len(batch), longest), np.intp)
@@ -126,7 +126,7 @@ def embed(folder: str, asked: Sequence[tuple[str, str]]) -> Iterator[tuple[str, 
             words[row, : len(ids[number])] = ids[number]
             mask[row, : len(ids[number])] = 1.0
         for number, vector in zip(batch, model.embed(words, mask)):
-            yield asked[number][0], vector
+            yield texts[number][0], vector
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

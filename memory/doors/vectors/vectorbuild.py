@@ -36,22 +36,22 @@ def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], li
     return out, lines
 
 
-def _find_fault(made: dict[str, Any], label: str) -> str:
+def _find_fault(state: dict[str, Any], label: str) -> str:
     """Return the reason why the stored vectors cannot be used, or ""."""
-    if made["problem"]:
-        return str(made["problem"])
-    if not made["rows"]:
+    if state["problem"]:
+        return str(state["problem"])
+    if not state["rows"]:
         return "none yet"
-    if made["label"] != label:
-        return "they were made by another model, " + str(made["label"])
+    if state["label"] != label:
+        return "they were made by another model, " + str(state["label"])
     return ""
 
 
 def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Finding]:
     """Check the provider and the stored vectors, for doctor."""
-    made, provider = vectors.state(place), embedder.load_provider(settings, "", env)
+    state, provider = vectors.state(place), embedder.load_provider(settings, "", env)
     if provider is None:
-        if made["rows"] or settings["recall.semantic"]:
+        if state["rows"] or settings["recall.semantic"]:
             yield Finding(
                 WARN, "vectors", "no provider is set up, so recall ranks by words only", SET_UP
             )
@@ -61,9 +61,12 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
     except ProviderError as error:
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), SET_UP)
         return
-    fault, held = _find_fault(made, provider.label), format_count(made["records"], "record")
-    what = "%s answers; %s" % (provider.label, fault or "%s, %s behind" % (held, made["behind"]))
-    if fault or made["behind"]:
+    fault, records = _find_fault(state, provider.label), format_count(state["records"], "record")
+    what = "%s answers; %s" % (
+        provider.label,
+        fault or "%s, %s behind" % (records, state["behind"]),
+    )
+    if fault or state["behind"]:
         yield Finding(WARN, "vectors", what, figures.EMBED)
     else:
         yield Finding(OK, "vectors", what, "")

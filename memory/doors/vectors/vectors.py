@@ -102,43 +102,17 @@ def update(
         written before. Raises ProviderError, and OSError if nothing can be written.
     """
     start = time.perf_counter()
-    budget = _Budget(limit, start + seconds)
-    with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as held:
-        if not held:
+    given = (place, provider, env, now, limit, start + seconds)
+    with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as free:
+        if not free:
             return Update(0, 0, 0, 0.0, busy=True)
         files.delete_leftovers(place.cache, now)
-        work = _UpdateRun(place, provider, env, now, budget)
         try:
-            work.run()
-        except (_OtherDimension, IndexFault):
-            work.close()
-            work = _UpdateRun(place, provider, env, now, budget, afresh=True)
-            work.run()
-        finally:
-            work.close()
-        return Update(
-            work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left
-        )
-
-
-class _Budget(NamedTuple):
-    """The limits of an update.
-
-    texts: to embed, None for all. until: the last start of a batch.
-    """
-
-    texts: int | None
-    until: float
-
-    def next_batch(self, embedded: int) -> int:
-        """Return the size of the next batch after `embedded` texts."""
-        if time.perf_counter() >= self.until:
-            return 0
-        return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
-
-
-class _OtherDimension(Exception):
-    """The provider's vectors have another dimension than the stored ones."""
+            work = _UpdateRun(*given).run()
+        except IndexFault:  # damaged, or of another dimension
+            work = _UpdateRun(*given, afresh=True).run()
+        took = time.perf_counter() - start
+        return Update(work.embedded, work.kept, work.removed, took, work.left)
 
 
 def _open_current(place: Place, label: str) -> Sidecar | None:
@@ -154,7 +128,10 @@ def _open_current(place: Place, label: str) -> Sidecar | None:
 
 
 class _UpdateRun:
-    """One run of `update`: known vectors, queued texts and counts."""
+    """One run of `update`: known vectors, queued texts and counts.
+
+    until: the last start of a batch.
+    """
 
     def __init__(
         self,
@@ -162,25 +139,36 @@ class _UpdateRun:
         provider: Provider,
         env: Mapping[str, str],
         now: float,
-        budget: _Budget,
+        limit: int | None,
+        until: float,
         afresh: bool = False,
     ):
         self.place, self.provider, self.env, self.now = place, provider, env, now
-        self.budget = budget
+        self.limit, self.until = limit, until
         self.side = None if afresh else _open_current(place, provider.label)
         self.embedded = self.kept = self.removed = self.left = 0
         self.known: dict[bytes, tuple[float, bytes]] = {}
         self.waiting: list[tuple[Found, bytes, list[Chunk]]] = []
         self.missing: dict[bytes, str] = {}
 
-    def close(self) -> None:
-        if self.side:
-            self.side.close()
+    def run(self) -> _UpdateRun:
+        try:
+            self._update()
+        finally:
+            if self.side:
+                self.side.close()
+        return self
 
-    def run(self) -> None:
+    def _next_batch(self, embedded: int) -> int:
+        """Return the size of the next batch after a number of texts."""
+        if time.perf_counter() >= self.until:
+            return 0
+        return BATCH if self.limit is None else max(0, min(BATCH, self.limit - embedded))
+
+    def _update(self) -> None:
         changed, gone = self._compare()
         for number, found in enumerate(changed):
-            if not self.budget.next_batch(self.embedded + len(self.missing)):
+            if not self._next_batch(self.embedded + len(self.missing)):
                 self.left += len(changed) - number
                 break
             self._queue_chunks(found)
@@ -240,7 +228,7 @@ class _UpdateRun:
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
         while texts:
-            size = self.budget.next_batch(self.embedded)
+            size = self._next_batch(self.embedded)
             if not size:
                 break
             self._add_vectors(embedder.embed(self.provider, texts[:size], self.env))
@@ -270,7 +258,7 @@ class _UpdateRun:
                 self.place, self.place.key, self.provider.label, self.provider.digest, dims
             )
         if dims != self.side.dims:
-            raise _OtherDimension
+            raise vectorfile.make_fault(self.side.path, "vectors of another dimension")
         for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
             self.known[bytes.fromhex(digest)] = (scale, numbers)
         self.embedded += len(vectors)
