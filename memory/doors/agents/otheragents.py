@@ -155,7 +155,7 @@ class AgentSession:
         self._repeats: dict[str, int] = {}
 
     def set_time(self, value: object) -> None:
-        """Set the time of the rows that follow; an invalid one changes nothing."""
+        """Set the time of the next rows, if it is a valid one."""
         self._time = format_timestamp(value) or self._time
 
     def _add_row(self, kind: str, key: str, content: Any, **more: Any) -> None:
@@ -195,7 +195,7 @@ class AgentSession:
         )
 
     def add_todos(self, call: str, steps: list[Any], key: str) -> list[dict[str, Any]]:
-        """Add a call that writes a list of tasks, and return them; key: of a task's text."""
+        """Add a call that writes tasks, and return them; key: of a task's text."""
         todos = [
             {"content": str(step.get(key) or ""), "status": step.get("status")}
             for step in steps

@@ -39,9 +39,9 @@ SETTLED = 2_000_000_000  # ns; a younger file may change again without a new tim
 
 
 class Card(NamedTuple):
-    """The fields of a record that lists need.
+    """The fields of a record that the lists show.
 
-    until: end of the time it is about.  session, branch, author: "" for none.  again: a checkpoint
+    until: end of its time.  session, branch, author: "" for none.  again: a checkpoint
     without news.  said: the day of the user's wish, "" for other records.  end: its kind as an end
     of a link, such as `script`.
     """
@@ -134,7 +134,7 @@ class Catalogue:
     def derive(self, name: str, make: Callable[[], Any], *more: object) -> Any:
         """Return a value made from the cards, cached until they change.
 
-        more: other values that it depends on.
+        more: other values that it is made from.
         """
         with self._lock:
             self._refresh_if_due()

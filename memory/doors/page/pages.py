@@ -124,7 +124,7 @@ class Pages:
             self.catalogue.refresh()
 
     def _open_index(self, live: bool) -> search.Searcher:
-        """Return the open index; an old one is opened again, unless a query is being typed."""
+        """Return the index, opened again if old; live: a query is being typed."""
         is_old = not live and self.now - self._opened > OLD
         return self._reopen_index() if self._searcher is None or is_old else self._searcher
 
@@ -393,23 +393,19 @@ class Pages:
         )
 
     def _make_items(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        read = _read_records(self._open_store(), names)
-        folds = {
+        tallies = {
             book.path: lookup.credit_successors(self.place, ledger.read(book))
             for book in ledger.ledgers(self.place)
         }
-        return [
-            {
-                "record": record,
-                "state": self._find_state(record),
-                "uses": folds[ledger.find_ledger(self.place, record.name).path]
-                .counts(record.id)
-                .uses,
-                "commands": self._list_commands(record),
-                "said": record.meta.get(wishes.SAID) if record.kind == "rule" else "",
-            }
-            for record in read
-        ]
+        items = []
+        for record in _read_records(self._open_store(), names):
+            tally = tallies[ledger.find_ledger(self.place, record.name).path]
+            item = {"record": record, "state": self._find_state(record)}
+            item["uses"] = tally.counts(record.id).uses
+            item["commands"] = self._list_commands(record)
+            item["said"] = record.meta.get(wishes.SAID) if record.kind == "rule" else ""
+            items.append(item)
+        return items
 
     def _find_state(self, record: Record) -> str:
         if record.kind != "rule":
@@ -446,7 +442,7 @@ class Pages:
         cards = self.catalogue.cards()
         store = self._open_store()
         deciding = _read_records(
-            store, (c.name for c in cards if "rule" in c.kind or c.end == "script")
+            store, (c.name for c in cards if c.kind == "rule" or c.end == "script")
         )
         waiting = [one for one in map(self._make_waiting, deciding) if one]
         candidates = sorted(
@@ -465,29 +461,29 @@ class Pages:
         """Return a pending rule or script as data, None for others."""
         if record.kind != "rule" and record.end != "script":
             return None
-        matter, scope, standings = (
-            (RULE, approvals.approval_workspace, approvalstate.list_rule_states)
+        matter, list_states = (
+            (RULE, approvalstate.list_rule_states)
             if record.kind == "rule"
-            else (SCRIPT, approvals.script_workspace, approvalstate.list_script_states)
+            else (SCRIPT, approvalstate.list_script_states)
         )
-        (standing,) = standings([record], self.place)
+        (standing,) = list_states([record], self.place)
         if standing.state != "pending":
             return None
         waiting = {"record": record, "verb": matter.kind, "why": standing.why}
         try:
-            read = matter.read(self._open_store(), record.name)
+            pending = matter.read(self._open_store(), record.name)
         except DayleafError as error:
             return {**waiting, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
-        last = approvals.find_last_approved(
-            approvals.read_decisions(self.place.home), scope(record.name, self.place.key), record.id
-        )
-        before = approvals.read_approved_bytes(self.place.home, last) if last else None
+        home, data = self.place.home, pending.data
+        decided = approvals.read_decisions(home)
+        last = approvals.find_last_approved(decided, pending.scope, record.id)
+        before = approvals.read_approved_bytes(home, last) if last else None
         return {
             **waiting,
-            "text": escape_invisible(read.data.decode("utf-8", "backslashreplace")),
-            "sha256": files.sha256(read.data),
-            "hindered": read.hindrance,
-            "difference": screen.diff_contents(before, read.data) if before else [],
+            "text": escape_invisible(data.decode("utf-8", "backslashreplace")),
+            "sha256": files.sha256(data),
+            "hindered": pending.hindrance,
+            "difference": screen.diff_contents(before, data) if before else [],
         }
 
     # ---- figures

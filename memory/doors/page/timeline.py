@@ -41,7 +41,7 @@ class Filter(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A session, or a record of no session; at: its end."""
+    """A session or a single record; at: its end."""
 
     at: float
     began: float
@@ -60,12 +60,11 @@ class Entry(NamedTuple):
 class Slice(NamedTuple):
     """A page of the entries.
 
-    older: mark of its last entry, "" on the last page.  total: of all pages.
+    older: mark of its last entry, "" on the last page.
     """
 
     entries: Sequence[Entry]
     older: str
-    total: int
 
 
 def list_entries(catalogue: Catalogue) -> list[Entry]:
@@ -140,7 +139,7 @@ def make_slice(found: Sequence[Entry], after: str, most: int) -> Slice:
             raise UsageError("'%s' is not a place in the timeline" % after[:60]) from None
     shown = found[start : start + most]
     more = start + most < len(found)
-    return Slice(shown, shown[-1].mark if more else "", len(found))
+    return Slice(shown, shown[-1].mark if more else "")
 
 
 class Branch(NamedTuple):
@@ -162,7 +161,7 @@ def list_branches(catalogue: Catalogue) -> list[Branch]:
 
 
 def assign_hues(catalogue: Catalogue) -> dict[str, int]:
-    """Assign a colour's number to each branch, for good."""
+    """Return the number of each branch's colour, which never changes."""
     return dict(catalogue.derive("hues", lambda: _assign_hues(catalogue)))
 
 

@@ -135,7 +135,7 @@ class Gate:
         return None
 
     def _authorize(self, scope: Message) -> Response | None:
-        """Answer a one-time address or a missing key, else None."""
+        """Return the answer to a one-time address or a missing key, else None."""
         path = scope["path"][len(self.folder) + 1 :]
         given = path[5:] if path.startswith("open/") and scope["method"] == "GET" else ""
         is_fresh = bool(self._ticket) and self._clock() < self._until

@@ -89,7 +89,7 @@ class DatabaseShelf(Shelf):
         """Leave the connections to the pool."""
 
     def is_known(self, term: str) -> bool:
-        """Tell whether the database has a term of a workspace with a local index."""
+        """Tell whether a workspace that is also on this machine has a term."""
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:
@@ -133,7 +133,7 @@ class DatabaseShelf(Shelf):
         return found._replace(origin="not on this machine: from the database" + commit)
 
     def _is_served(self, number: int) -> bool:
-        """Tell whether a row counts: no file on this machine replaces it."""
+        """Tell whether no file on this machine replaces a row."""
         row = self._remote.row(number)
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 

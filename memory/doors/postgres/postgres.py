@@ -236,7 +236,7 @@ class DatabaseIndex:
         return self._df.get(term, 0)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether the database has a term of a workspace with a local index."""
+        """Tell whether a workspace that is also on this machine has a term."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 
@@ -300,7 +300,7 @@ class DatabaseIndex:
         return self._remember_rows(found)
 
     def newest(self, sieve: Sieve) -> list[int]:
-        """Return the newest records that pass, at most LISTED."""
+        """Return the newest records that pass the filters, at most LISTED."""
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         found = self._query(
             _RECORD

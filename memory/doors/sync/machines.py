@@ -43,9 +43,6 @@ _NAMED = (
 )
 
 
-Added = dict[str, set[str]]  # lines that were added to a log, by its name
-
-
 class SyncReport(NamedTuple):
     """The result of a sync.
 
@@ -256,32 +253,27 @@ def sync(
         problems = syncing.record_changes(state, gone)
         every_news = read_news(carrier.root, state, key, notes)
         state.keep()
-        merge, added = Merge(state, tiers), dict[str, set[str]]()
+        merge = Merge(state, tiers, notes, problems)
         with tiers:
             for machine_news in every_news:
-                _apply_news(merge, machine_news, added, problems)
+                _apply_news(merge, machine_news)
         state.keep()
-        sent = _send(state, carrier, key, added, anew or bool(state.value["purge"]))
+        sent = _send(merge, carrier, key, anew or bool(state.value["purge"]))
         state.keep()
-    return SyncReport(
-        sent, merge.taken, merge.removed, list_conflicts(state), notes + merge.notes, problems
-    )
+    return SyncReport(sent, merge.taken, merge.removed, list_conflicts(state), notes, problems)
 
 
-def _apply_news(merge: Merge, machine_news: MachineNews, added: Added, problems: list[str]) -> None:
+def _apply_news(merge: Merge, machine_news: MachineNews) -> None:
     """Apply a machine's news, new files first and removals last."""
     is_complete = True
     order = sorted(
         (not news.row.sha256, name in merge.rows, name) for name, news in machine_news.rows.items()
     )
     steps = [(name, partial(merge.take, name, machine_news.rows[name])) for *_, name in order]
-    steps += [
-        (name, partial(_merge_log, merge.state, merge.tiers, name, lines, added))
-        for name, lines in machine_news.logs
-    ]
+    steps += [(name, partial(_merge_log, merge, name, lines)) for name, lines in machine_news.logs]
     for name, step in steps:
         if not (split_synced_path(name)[0] or tier_of_log(name)):
-            problems.append(
+            merge.problems.append(
                 "%s names %s, which is not a record's name; it was left out"
                 % (machine_news.machine, ascii(name)[:120])
             )
@@ -293,9 +285,8 @@ def _apply_news(merge: Merge, machine_news: MachineNews, added: Added, problems:
             merge.notes.append(str(error))
         except (OSError, DayleafError) as error:
             is_complete = False
-            problems.append(
-                "%s could not be written: %s" % (name, getattr(error, "strerror", None) or error)
-            )
+            why = getattr(error, "strerror", None) or error
+            merge.problems.append("%s could not be written: %s" % (name, why))
     if is_complete and machine_news.upto:
         merge.state.value["seen"][machine_news.machine] = machine_news.upto
 
@@ -327,15 +318,16 @@ def _confirm_sent(state: SyncState) -> None:
     state.value.update(number=number, sent=digest, pending=None)
 
 
-def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew: bool) -> int:
+def _send(merge: Merge, carrier: FolderCarrier, key: Any, anew: bool) -> int:
     """Send this machine's changes; return the number of files."""
+    state = merge.state
     mine = packs.list_packs(carrier.root).get(state.machine, {})
-    logs, sizes = _new_lines(state, added, False)
+    logs, sizes = _new_lines(merge, False)
     state.value["logs"].update({name: size for name, size in sizes.items() if name not in logs})
     if not (state.dirty or logs or anew):
         return 0
     anew = anew or len(mine) >= MOST_PACKS
-    logs, sizes = _new_lines(state, added, anew)
+    logs, sizes = _new_lines(merge, anew)
     number = max(state.value["number"], *mine, 0) + 1
     lines, done = build_lines(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
@@ -350,16 +342,14 @@ def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew
     return sent
 
 
-def _new_lines(
-    state: SyncState, added: Added, anew: bool
-) -> tuple[dict[str, list[str]], dict[str, int]]:
+def _new_lines(merge: Merge, anew: bool) -> tuple[dict[str, list[str]], dict[str, int]]:
     """Return the unsent lines by log, and the sizes of the logs."""
-    unsent, sizes = {}, {}
+    state, unsent, sizes = merge.state, {}, {}
     for name in (root + "/" + log for root in _list_tiers(state.home) for log in LOGS):
         data, every = read_log(state.home + "/" + name)
         size, before = data.rfind(b"\n") + 1, state.value["logs"].get(name, 0)
         fresh = every if anew or before > size else read_log(state.home + "/" + name, before)[1]
-        own = set(fresh) if anew else set(fresh).difference(added.get(name, ()))
+        own = set(fresh) if anew else set(fresh).difference(merge.added.get(name, ()))
         if own:
             unsent[name] = [line for line in every if line in own]
         if size:
@@ -373,14 +363,12 @@ def _list_tiers(home: str) -> list[str]:
     return [name for name in ("global", *workspaces) if tier_of_log(name + "/" + LOGS[0])]
 
 
-def _merge_log(
-    state: SyncState, tiers: TierWriter, name: str, sent: list[str], added: Added
-) -> None:
+def _merge_log(merge: Merge, name: str, sent: list[str]) -> None:
     """Append the missing lines to a log, each as often as sent.
 
     Raises OSError, StoreError.
     """
-    path = state.home + "/" + name
+    path = merge.state.home + "/" + name
     data, present = read_log(path)
     missing, lines = Counter(sent) - Counter(present), list[str]()
     for line in sent:
@@ -389,10 +377,10 @@ def _merge_log(
             lines.append(line)
     if lines:
         files.make_folder(path.rpartition("/")[0])
-        _append_lines(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
+        _append_lines(merge.tiers, path, lines, bool(data) and not data.endswith(b"\n"))
         repeated = _stray_lines(path, lines) if name.endswith(LOGS[1]) else []
-        _append_lines(tiers, path, repeated)
-        added.setdefault(name, set()).update(lines, repeated)
+        _append_lines(merge.tiers, path, repeated)
+        merge.added.setdefault(name, set()).update(lines, repeated)
 
 
 def _append_lines(tiers: TierWriter, path: str, lines: list[str], torn: bool = False) -> None:

@@ -97,7 +97,7 @@ class SyncState:
         )
 
     def mark(self, name: str, sha256: str, id: str, to: str = "", was: str = "") -> None:
-        """Record a change made here.  to, was: as in FileState."""
+        """Record a file's change on this machine.  to, was: as in FileState."""
         self.value["clock"] += 1
         before = self.rows.get(name, NONE).version
         if sha256 and name not in self.rows:
@@ -110,7 +110,7 @@ class SyncState:
             self.value["purge"] = True
 
     def removed_version(self, id: str, sha256: str) -> VersionVector:
-        """Return the version in which a text was removed for good, {} if it was not."""
+        """Return the version that removed a text for good, {} for none."""
         found: VersionVector = self.value["removed"].get("%s %s" % (id, sha256), {})
         return found
 
@@ -333,15 +333,20 @@ class Merge:
     """Applies rows of other machines to this home.
 
     The caller holds the lock of `tiers`.  Methods raise ChangedMeanwhile for a file that changes.
+    added: lines that were added to a log, by its name.
     """
 
-    def __init__(self, state: SyncState, tiers: TierWriter):
+    def __init__(self, state: SyncState, tiers: TierWriter, notes: list[str], problems: list[str]):
         self.state, self.rows, self.tiers = state, state.rows, tiers
-        self.notes: list[str] = []
+        self.notes, self.problems = notes, problems
+        self.added: dict[str, set[str]] = {}
         self.taken, self.removed = 0, False
 
     def take(self, name: str, news: News) -> None:
-        """Apply a row.  Raises StoreError or OSError, and then loses nothing."""
+        """Apply another machine's row to its file here.
+
+        Raises StoreError or OSError, and then loses nothing.
+        """
         before = self.rows.get(name, NONE)
         if not contains(before.version, news.row.version):
             try:

@@ -265,7 +265,7 @@ class _UpdateRun:
 
 
 def _read_file(place: Place, name: str) -> tuple[bytes, bytes]:
-    """Return a record's bytes and their checksum, b"" for an unreadable file."""
+    """Read a record's bytes and their checksum, b"" if unreadable."""
     try:
         data = place.read(name, records.READ_LIMIT)[0]
     except OSError:
