@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from memory.doors.agents.otheragents import (
@@ -116,24 +116,16 @@ def _add_completed(session: AgentSession, item: dict[str, Any], calls: Collectio
             session.add_command_result(call, output, status if isinstance(status, int) else None)
     elif kind == "FileChange" and item.get("status") == "completed":
         _add_changes(session, call, _list_changes(item.get("changes")))
-        _add_change_results(
-            session, _find_tool_uses(session, call), join_text(item.get("stdout")), False
-        )
+        for use in _find_tool_uses(session, call):
+            _add_change_result(session, use, join_text(item.get("stdout")), False)
 
 
-def _list_changes(changes: object) -> list[tuple[str, str]]:
-    """List (action, path) of the changed files."""
-    done: list[tuple[str, str]] = []
+def _list_changes(changes: object) -> Iterator[tuple[str, str, str]]:
+    """Yield (action, path, new path or "") of the changed files."""
     for path, change in as_object(changes).items():
         change = as_object(change)
-        what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
-        done += _split_move(what, path, str(change.get("move_path") or ""))
-    return done
-
-
-def _split_move(what: str, path: str, moved: str) -> list[tuple[str, str]]:
-    """List (action, path) of a change; a move deletes the old path."""
-    return [("Delete", path), (what, moved)] if moved else [(what, path)]
+        action = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
+        yield action, path, str(change.get("move_path") or "")
 
 
 def _add_message(session: AgentSession, role: str, text: str) -> None:
@@ -161,12 +153,8 @@ def _add_item(session: AgentSession, payload: dict[str, Any]) -> None:
         if not _is_harness(payload):
             _add_message(session, str(payload["role"]), join_text(payload.get("content")))
     elif kind == "function_call":
-        _add_call(
-            session,
-            call,
-            str(payload.get("name")),
-            parse_object(str(payload.get("arguments") or "")[:ARGUMENTS_LIMIT].encode()),
-        )
+        arguments = str(payload.get("arguments") or "")[:ARGUMENTS_LIMIT]
+        _add_call(session, call, str(payload.get("name")), parse_object(arguments.encode()))
     elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
         _add_patch(session, call, str(payload.get("input") or ""))
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -181,7 +169,7 @@ def _add_output(session: AgentSession, call: str, output: str, status: int | Non
             session.add_result(use["id"], "", False, {"newTodos": use["input"]["todos"]})
         else:
             failed = not output.startswith("Success") if status is None else bool(status)
-            _add_change_results(session, [use], output, failed)
+            _add_change_result(session, use, output, failed)
 
 
 def _is_harness(payload: dict[str, Any]) -> bool:
@@ -195,13 +183,12 @@ def _is_harness(payload: dict[str, Any]) -> bool:
     return "harness" in kinds and "user" not in kinds
 
 
-def _add_change_results(
-    session: AgentSession, uses: list[dict[str, Any]], output: str, failed: bool
+def _add_change_result(
+    session: AgentSession, use: dict[str, Any], output: str, failed: bool
 ) -> None:
-    for use in uses:
-        created = "create" if use["name"] == "Write" else ""
-        what = "delete" if use["input"].get("removed") else created
-        session.add_result(use["id"], output, failed, {"type": what} if what else None)
+    created = "create" if use["name"] == "Write" else ""
+    what = "delete" if use["input"].get("removed") else created
+    session.add_result(use["id"], output, failed, {"type": what} if what else None)
 
 
 def _add_call(session: AgentSession, call: str, name: str, given: dict[str, Any]) -> None:
@@ -233,28 +220,33 @@ def _format_command(command: object) -> str:
 
 
 def _add_patch(session: AgentSession, call: str, patch: str) -> None:
-    done: list[tuple[str, str]] = []
-    for what, path, moved in _PATCHED_FILE.findall(patch):
-        done += _split_move(what, path, moved)
-    _add_changes(session, call, done)
+    _add_changes(session, call, _PATCHED_FILE.findall(patch))
 
 
-def _add_changes(session: AgentSession, call: str, changes: list[tuple[str, str]]) -> None:
-    for number, (what, path) in enumerate(changes):
+def _add_changes(session: AgentSession, call: str, changes: Iterable[tuple[str, str, str]]) -> None:
+    """Add a call for each changed file.
+
+    changes: (Add, Update or Delete; path; new path or ""); a move deletes the old path.
+    """
+    edits: list[tuple[str, str]] = []
+    for action, path, moved in changes:
+        edits += [("Delete", path), (action, moved)] if moved else [(action, path)]
+    for number, (action, path) in enumerate(edits):
         given: dict[str, Any] = {"file_path": session.full_path(path.strip())}
-        if what == "Delete":
+        if action == "Delete":
             given["removed"] = True
-        tool = "Write" if what == "Add" else "Edit"
+        tool = "Write" if action == "Add" else "Edit"
         session.add_call("%s#%d" % (call, number), tool, given)
 
 
 def _find_tool_uses(session: AgentSession, call: str) -> list[dict[str, Any]]:
-    found = []
-    for row in reversed(session.rows[-256:]):
-        block = row["message"]["content"][0] if isinstance(row["message"]["content"], list) else {}
-        if block.get("type") == "tool_use" and block["id"].split("#")[0] == call:
-            found.append(block)
-    return found[::-1]
+    contents = [row["message"]["content"] for row in session.rows[-256:]]
+    blocks = [content[0] for content in contents if isinstance(content, list)]
+    return [
+        block
+        for block in blocks
+        if block["type"] == "tool_use" and block["id"].split("#")[0] == call
+    ]
 
 
 def _parse_output(result: object) -> tuple[str, int | None]:

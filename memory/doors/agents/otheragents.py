@@ -109,19 +109,26 @@ def _read_session(agent: Agent, path: str, env: dict[str, str]) -> backfill.Sess
         data = files.read(real, READ_LIMIT, follow=False)
     except OSError as error:
         return Skip(path, (error.strerror or "unreadable").lower(), NO_REMEDY)
+    found = _parse_session(agent, real, data, env)
+    return found if isinstance(found, backfill.Session) else Skip(path, *found)
+
+
+def _parse_session(
+    agent: Agent, path: str, data: bytes, env: dict[str, str]
+) -> backfill.Session | tuple[str, str]:
+    """Return the session in a file, else (reason, remedy)."""
     session = None
     with suppress(RecursionError):
-        session = agent.parse_session(real, data, env)
+        session = agent.parse_session(path, data, env)
     rows = [row for row in session.rows if row["timestamp"]] if session else []
     if not (session and layout.valid_id(session.id) and rows):
-        return Skip(path, "no session in it", NO_REMEDY)
+        return "no session in it", NO_REMEDY
     directory = session.directory
     if not (directory.startswith("/") or directory[1:2] == ":"):
-        remedy = "import it in the directory where it was started"
-        return Skip(path, backfill.NO_DIRECTORY, remedy)
+        return backfill.NO_DIRECTORY, "import it in the directory where it was started"
     times = [clock.parse(row["timestamp"]) or 0.0 for row in rows]
     size, began, ended = len(rows), min(times), max(times)
-    return backfill.Session(session.id, real, size, directory, began, ended, RowReader(rows))
+    return backfill.Session(session.id, path, size, directory, began, ended, RowReader(rows))
 
 
 def as_object(value: object) -> dict[str, Any]:

@@ -224,11 +224,14 @@ class Pages:
             "author": entry.author,
         }
 
+    def _read_session(self, id: str) -> list[Record]:
+        names = [card.name for card in self.catalogue.cards() if card.session == id]
+        read = _read_records(self._open_store(), names)
+        return [record for record in read if record.meta.get("session") == id]
+
     def session(self, id: str) -> Sheet:
         """Return a session's page: checkpoints, conversation, given records."""
-        names = [card.name for card in self.catalogue.cards() if card.session == id]
-        every = _read_records(self._open_store(), names)
-        read = [record for record in every if record.meta.get("session") == id]
+        read = self._read_session(id)
         checkpoints = sorted(_filter_kind(read, "checkpoint"), key=lambda r: -r.created)
         telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
         talked = next(iter(_filter_kind(read, "conversation")), None)
@@ -236,14 +239,11 @@ class Pages:
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
         newest = telling[0] if telling else talked
+        dated = [record for record in read if record.kind in DATED_KINDS]
         if newest:
-            cards = [catalogue.make_card(record) for record in read if record.kind in DATED_KINDS]
-            what = _summarize_session(cards, newest)
+            what = _summarize_session([catalogue.make_card(record) for record in dated], newest)
         else:
-            first = clock.parse(str(events[0].get("t"))) if events else None
-            began = first or self.now
-            what = {"title": "A session without a checkpoint", "branch": "", "began": began}
-            what["at"] = began
+            what = _summarize_unwritten(events, self.now)
         return self._make_sheet(
             "session",
             what["title"],
@@ -560,6 +560,12 @@ def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
         "failing": tuple(line for line in outline.open if FAILS in line),
         "commits": len(outline.commits),
     }
+
+
+def _summarize_unwritten(events: Sequence[dict[str, Any]], now: float) -> dict[str, Any]:
+    first = clock.parse(str(events[0].get("t"))) if events else None
+    title = "A session without a checkpoint"
+    return {"title": title, "branch": "", "began": first or now, "at": first or now}
 
 
 def _list_parameters(wanted: Filter) -> list[tuple[str, str]]:

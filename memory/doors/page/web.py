@@ -224,14 +224,12 @@ def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
         for start in ("", "/in/{project}")
         for path, make in PAGES.items()
     ]
-    routes += [
-        Route("/" + name, _make_file_route(name, kind)) for name, kind in STATIC_FILES.items()
-    ]
+    routes += [_make_file_route(name, kind) for name, kind in STATIC_FILES.items()]
     return Starlette(routes=routes, exception_handlers={404: _answer_not_found})
 
 
-def _make_file_route(name: str, kind: str) -> Callable[[Request], Response]:
-    return lambda request: Response(read_template(name), media_type=kind)
+def _make_file_route(name: str, kind: str) -> Route:
+    return Route("/" + name, lambda request: Response(read_template(name), media_type=kind))
 
 
 def _answer_not_found(request: Request, error: Exception) -> Response:

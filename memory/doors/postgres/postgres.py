@@ -442,7 +442,7 @@ def select_candidates(terms: Sequence[str], counts: dict[str, int], total: int) 
         lexemes = [term]
         if counts[term] > TIERED:
             common.append(term)
-            lexemes = [rows.tier_lexeme(term, n) for n in range(1, len(rows.TIERS) + 1)]
+            lexemes = rows.list_lexemes([term])[1:]
         for lexeme in lexemes:
             if 0 < counts[lexeme] <= min(left, TIERED):
                 parts.append(rows.quote_lexeme(lexeme))
@@ -450,8 +450,8 @@ def select_candidates(terms: Sequence[str], counts: dict[str, int], total: int) 
                 break
     parts += _pair_common(common, counts, total, min(left, PAIRED))
     if not parts and common:
-        tiers = [rows.tier_lexeme(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
-        parts.append(rows.quote_lexeme(next(t for t in tiers if counts[t])))
+        tiers = rows.list_lexemes([common[0]])
+        parts.append(rows.quote_lexeme([tier for tier in tiers if counts[tier]][-1]))
     return " | ".join(parts)
 
 
@@ -468,19 +468,16 @@ def _pair_common(common: Sequence[str], counts: dict[str, int], total: int, left
         if first in anchors
     ]
     if not anchors:
-        for first, second in combinations(common[:4], 2):
-            tiers = [
-                (rows.tier_lexeme(first, n), rows.tier_lexeme(second, n))
-                for n in range(len(rows.TIERS) + 1)
-            ]
-            expected = [
-                (counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]
-            ]
-            found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
-    out = []
-    for count, a, b in sorted(found):
-        left -= ceil(count)
+        for pair in combinations(common[:4], 2):
+            for a, b in zip(*(rows.list_lexemes([term]) for term in pair)):
+                expected = counts[a] * counts[b] / total
+                if 0 < expected <= min(left, TIERED):
+                    found.append((expected, a, b))
+                    break
+    searches = []
+    for expected, a, b in sorted(found):
+        left -= ceil(expected)
         if left < 0:
             break
-        out.append("(%s & %s)" % (rows.quote_lexeme(a), rows.quote_lexeme(b)))
-    return out
+        searches.append("(%s & %s)" % (rows.quote_lexeme(a), rows.quote_lexeme(b)))
+    return searches

@@ -134,13 +134,11 @@ def prepare_record(name: str, data: bytes, mtime: float, commit: str) -> Prepare
         data,
     )
     found = []
-    for doc, counts, length in documents.count_terms(
-        documents.split_documents(record, 0, len(data))
-    ):
+    split = documents.split_documents(record, 0, len(data))
+    for doc, counts, length in documents.count_terms(split):
         if not doc.ordinal:
-            counts.update(
-                dict.fromkeys(("\x01" + record.id, *documents.list_extra_terms(record)), 0)
-            )
+            counts["\x01" + record.id] = 0
+            counts.update(dict.fromkeys(documents.list_extra_terms(record), 0))
         found.append((doc.ordinal, counts, length))
     return PreparedRecord(head, kind, created, found)
 
@@ -341,10 +339,8 @@ def write_batch(
                 for number, each in zip(ids, batch):
                     for ordinal, terms, size in each.documents:
                         found = build_lexemes(terms, size, mean)
-                        counts.update([term for term in found if term[0] not in _KEY])
-                        words = " ".join(
-                            [quote_lexeme(term) + labels for term, labels in found.items()]
-                        )
+                        counts.update(term for term in found if term[0] not in _KEY)
+                        words = " ".join(quote_lexeme(term) + found[term] for term in found)
                         copy.write_row((space, number, ordinal, each.kind, each.created, words))
         order = sorted(counts)
         connection.execute(

@@ -33,13 +33,10 @@ def sync(call: Call) -> int:
 
 
 def _refuse_options(call: Call, word: str) -> None:
-    given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
-    wrong = [name for name in given if (name == "identity") != (word == "setup")]
-    if wrong or (given and word not in ("", "setup")):
-        option = (wrong or given)[0]
-        raise UsageError(
-            "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
-        )
+    verbs = {"identity": " setup", "gone": "", "anew": ""}
+    for option, verb in verbs.items():
+        if getattr(call.options, option) and verb.strip() != word:
+            raise UsageError("--%s is for `dayleaf store sync%s`" % (option, verb))
 
 
 def _set_up(call: Call) -> int:

@@ -79,15 +79,12 @@ class Sidecar:
             raise make_fault(self.path, "No such file")
         self._base = sqlite3.connect(self.path)
         try:
-            self._base.execute("PRAGMA secure_delete = ON")
-            version = self._base.execute("PRAGMA user_version").fetchone()[0]
-            row = self.query("SELECT * FROM model") if version == VERSION else []
-            if len(row) != 1:
+            self.query("PRAGMA secure_delete = ON")
+            version = self.query("PRAGMA user_version")[0][0]
+            rows = self.query("SELECT * FROM model") if version == VERSION else []
+            if len(rows) != 1:
                 raise make_fault(self.path, "no vectors of this version")
-            self.key, self.label, self.command, self.dims, self.built = row[0]
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise make_fault(self.path, str(error)) from None
+            self.key, self.label, self.command, self.dims, self.built = rows[0]
         except IndexFault:
             self.close()
             raise
