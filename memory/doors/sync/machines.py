@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from memory.core import DayleafError, StoreError, UsageError, fastjson, files, layout
 from memory.core.plaintext import one_line
 from memory.doors.sync import packs, syncing
-from memory.doors.sync.packs import LOGS, split_synced_path, tier_of_log
+from memory.doors.sync.packs import LOGS, tier_of_log, tier_of_record
 from memory.doors.sync.syncing import (
     COPY,
     ChangedMeanwhile,
@@ -272,7 +272,7 @@ def _apply_news(merge: Merge, machine_news: MachineNews) -> None:
     steps = [(name, partial(merge.take, name, machine_news.rows[name])) for *_, name in order]
     steps += [(name, partial(_merge_log, merge, name, lines)) for name, lines in machine_news.logs]
     for name, step in steps:
-        if not (split_synced_path(name)[0] or tier_of_log(name)):
+        if not (tier_of_record(name) or tier_of_log(name)):
             merge.problems.append(
                 "%s names %s, which is not a record's name; it was left out"
                 % (machine_news.machine, ascii(name)[:120])

@@ -49,10 +49,10 @@ def write_new_key(path: str) -> None:
     files.create(path, text.encode("ascii"))
 
 
-def split_synced_path(name: str) -> tuple[str, str]:
-    """Split a synced file's name below the home into tier and rest.
+def tier_of_record(name: str) -> str:
+    """Return the directory of a synced record's tier, or "".
 
-    ("", "") for any other name.
+    name: below the home.
     """
     parts, folders = name.split("/"), _FOLDERS
     if parts[0] == "global":
@@ -60,11 +60,10 @@ def split_synced_path(name: str) -> tuple[str, str]:
     elif parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]):
         tier, inner = "/".join(parts[:2]), parts[2:]
     else:
-        return "", ""
+        return ""
     kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    if len(kept) < 2 or kept[0] not in folders or not _is_portable(name):
-        return "", ""
-    return tier, "/".join(inner)
+    is_record = len(kept) > 1 and kept[0] in folders and _is_portable(name)
+    return tier if is_record else ""
 
 
 def _is_portable(name: str) -> bool:
@@ -79,7 +78,7 @@ def _is_portable(name: str) -> bool:
 def tier_of_log(name: str) -> str:
     """Return the directory of a synced log's tier, or ""."""
     root = next((name[: -len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
-    return root if split_synced_path(root + "/rules/x.md")[0] == root else ""
+    return root if tier_of_record(root + "/rules/x.md") == root else ""
 
 
 def list_packs(root: str) -> dict[str, dict[int, str]]:

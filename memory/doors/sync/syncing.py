@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
-from memory.doors.sync.packs import split_synced_path
+from memory.doors.sync.packs import tier_of_record
 from memory.store import archive
 from memory.store.writer import WHOLE, TierWriter
 
@@ -188,7 +188,7 @@ def record_changes(state: SyncState, gone: bool = False) -> list[str]:
                 "%s: %s; mend its permissions" % (name, (stat.strerror or "unreadable").lower())
             )
         elif walk.is_regular(stat) and _is_beside_records(name):
-            if not split_synced_path(name)[0]:
+            if not tier_of_record(name):
                 if name.rpartition("/")[2][0] != ".":
                     problems.append(
                         "%s: a file name that not every system allows; rename it" % ascii(name)
@@ -222,7 +222,7 @@ def _checksum(state: SyncState, name: str, path: str, stat: os.stat_result, sinc
 
 def _is_beside_records(name: str) -> bool:
     """Tell whether a Markdown file lies in a synced folder."""
-    return name.endswith(".md") and bool(split_synced_path(name.rpartition("/")[0] + "/x.md")[0])
+    return name.endswith(".md") and bool(tier_of_record(name.rpartition("/")[0] + "/x.md"))
 
 
 def _holds_synced(name: str) -> bool:
@@ -288,10 +288,10 @@ def _match_moves(
     """
     by_id: dict[tuple[str, str], list[str]] = {}
     for name, id in sorted(new.items()):
-        by_id.setdefault((split_synced_path(name)[0], id), []).append(name)
+        by_id.setdefault((tier_of_record(name), id), []).append(name)
     moves = {}
     for name, row in before.items():
-        targets = by_id.get((split_synced_path(name)[0], row.id), [""])
+        targets = by_id.get((tier_of_record(name), row.id), [""])
         moves[name] = next((to for to in targets if found.get(to) == row.sha256), targets[0])
     return moves
 
@@ -304,7 +304,7 @@ def _read_id(home: str, name: str) -> str:
         return ""
     if frontmatter.is_binary(data):
         return ""
-    return records.from_bytes_fast("p/" + split_synced_path(name)[1], data, 0.0).id
+    return records.from_bytes_fast("p" + name[len(tier_of_record(name)) :], data, 0.0).id
 
 
 def list_conflicts(state: SyncState) -> list[str]:
@@ -506,10 +506,10 @@ class Merge:
         self.removed = self.state.value["purge"] = True
         barred = merge_versions(self.state.removed_version(gone.id, gone.was), gone.version)
         self.state.value["removed"]["%s %s" % (gone.id, gone.was)] = barred
-        tier = split_synced_path(name)[0]
+        tier = tier_of_record(name)
         for other, row in sorted(self.rows.items()):
             is_equal = row.sha256 and (row.id, row.sha256) == (gone.id, gone.was)
-            if not is_equal or split_synced_path(other)[0] != tier:
+            if not is_equal or tier_of_record(other) != tier:
                 continue
             if not contains(row.version, barred):
                 self._read_unchanged(other, row.sha256)
