@@ -92,7 +92,6 @@ def _find_home(env: dict[str, str]) -> str:
 
 
 def _replay_lines(data: bytes) -> dict[str, Any]:
-    """Replay the lines of a chat, and return the resulting session."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
     for line in map(parse_object, data.split(b"\n")):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import PersonsRecord, StoreError, UsageError, approvals, clock, files, layout
+from memory.core import PersonsRecord, StoreError, UsageError, approvals, files, layout
 from memory.core.matches import Expansion
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import count_utf16
@@ -99,27 +99,26 @@ def _make_query(call: Call, given: Arguments, words: str, **more: Any) -> questi
     }
     if options.get("limit"):
         options["limit"] = min(options["limit"], MOST_HITS)
-    return question.query_from_options(options, call.now, clock.local_offset(call.now))
+    return question.query_from_options(options, call.now, call.offset)
 
 
 def _search(call: Call, query: question.Query, links: bool = False) -> RecallResult:
-    searcher = search.Searcher(
-        call.place, call.settings, load_provider(call.settings, "", call.env), dsn=_find_dsn(call)
-    )
+    place, settings = call.place, call.settings
+    semantic = load_provider(settings, "", call.env)
+    searcher = search.Searcher(place, settings, semantic, dsn=_find_dsn(call))
     with suppress(UsageError):  # a workspace that only the database knows
-        SHELVES.keep(
-            lookup.find_searched_places(call.place, call.settings, query.workspace, []), call.now
-        )
+        SHELVES.keep(lookup.find_searched_places(place, settings, query.workspace, []), call.now)
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()
     searcher.shelves, searcher.expansion = SHELVES, EXPANSION
     try:
-        found = searcher.answer(query, call.now, clock.local_offset(call.now), links=links)
+        found = searcher.answer(query, call.now, call.offset, links=links)
     except BaseException:
         SHELVES.close()
         raise
-    asks = searcher.dsn or call.settings["index.backend"] == "local"
-    return found if asks else found._replace(notes=(*found.notes, backend.NO_DATABASE))
+    if searcher.dsn or settings["index.backend"] == "local":
+        return found
+    return found._replace(notes=(*found.notes, backend.NO_DATABASE))
 
 
 def _find_dsn(call: Call) -> str:
@@ -171,21 +170,19 @@ def distill(call: Call, given: Arguments) -> ToolAnswer:
     """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
-    text = given["question"]
-    providerchain.validate_call(
-        text, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
-    )
+    text, max_tokens, settings = given["question"], given.get("max_tokens"), call.settings
+    providerchain.validate_call(text, str(settings["distill.provider"]), settings, max_tokens)
     found = _search(call, _make_query(call, given, text, limit=DISTILLED_HITS))
     digest = providerchain.distill(
         text,
         digests.build_sources(found),
-        call.settings,
+        settings,
         call.env,
         call.place.home,
         call.place.cache,
         call.now,
         None,
-        given.get("max_tokens"),
+        max_tokens,
     )
     value = {
         "bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets],
@@ -206,9 +203,8 @@ def fix(call: Call, given: Arguments) -> ToolAnswer:
     past, answer = find_remedies(call, error)
     value = {**remedies.to_json(answer, call.place, MOST_PAST), "notes": past.notes}
     if not answer:
-        value["records"] = hit.result_json(
-            _search(call, question.Query(error[:2000], limit=3)), error
-        )["hits"]
+        found = _search(call, question.Query(error[:2000], limit=3))
+        value["records"] = hit.result_json(found, error)["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
     return _clean_answer("fix", value)

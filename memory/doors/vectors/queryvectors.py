@@ -71,28 +71,24 @@ class QueryVectors:
         if self._fault or not self._open():
             return
         assert self._provider is not None
-        label, missing = self._provider.label, []
+        label, missing = self._provider.label, dict[str, str]()
         for text in dict.fromkeys(texts):
             if text in self._vectors or not covers_script(self._provider.scripts, text):
                 continue
             known = embedder.read_query_vector(place, label, text, now)
             if known is None:
-                missing.append(text)
+                missing[str(len(missing))] = text
             else:
                 self._vectors[text] = known
+        seconds = SECONDS * (1 + len(missing) // 64)
         try:
-            found = embedder.embed(
-                self._provider,
-                [(str(i), text) for i, text in enumerate(missing)],
-                self._env,
-                SECONDS * (1 + len(missing) // 64),
-            )
+            found = embedder.embed(self._provider, list(missing.items()), self._env, seconds)
         except ProviderError as error:
             self._fault = "vectors: %s" % error
             return
-        for i, text in enumerate(missing):
-            self._vectors[text] = found[str(i)]
-            embedder.write_query_vector(place, label, text, found[str(i)], now)
+        for number, text in missing.items():
+            self._vectors[text] = found[number]
+            embedder.write_query_vector(place, label, text, found[number], now)
 
     def _open(self) -> bool:
         """Load the provider; return whether it has no fault."""
