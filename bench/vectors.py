@@ -56,7 +56,7 @@ def synthetic(place: layout.Place, count: int) -> None:
     scales, numbers = vectorfile.quantise(matrix)
     stored = {
         f"p/learnings/l{i:06d}.md": vectorfile.RecordVectors(
-            0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], [numbers[i]]
+            0, 0, b"", [(0, i.to_bytes(16, "little"), scales[i], numbers[i])]
         )
         for i in range(count)
     }

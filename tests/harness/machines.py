@@ -83,7 +83,7 @@ class Machine:
             name = path.relative_to(root).as_posix()
             if name in held:
                 continue
-            if path.is_file() and packs.split_synced_path(name)[0]:
+            if path.is_file() and packs.tier_of_record(name):
                 found[name] = path.read_bytes()
             elif path.is_file() and name.endswith("ledger.jsonl"):
                 found[name] = b"\n".join(sorted(path.read_bytes().split(b"\n")))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from memory.doors.agents import codex, geminicli, otheragents
 from memory.doors.agents.otheragents import Agent
-from memory.project import backfill
+from memory.project.backfill import Session
 from memory.project.otherfiles import Skip
 
 
@@ -15,24 +15,6 @@ def list_readers(known: Sequence[str] = ()) -> dict[str, Agent]:
     return {agent.name: agent for agent in (codex.Codex(), geminicli.GeminiCli(known))}
 
 
-def sessions(
-    agent: str, env: dict[str, str], known: Sequence[str]
-) -> Iterator[backfill.Session | Skip]:
+def sessions(agent: str, env: dict[str, str], known: Sequence[str]) -> Iterator[Session | Skip]:
     """Yield an agent's sessions, and skipped files with the reason."""
-    for one in otheragents.read_sessions(list_readers(known)[agent], env):
-        session = one.session
-        homeless = one.why == backfill.NO_DIRECTORY
-        remedy = "import it in the directory where it was started" if homeless else "nothing to do"
-        yield (
-            Skip(one.path, one.why, remedy)
-            if session is None
-            else backfill.Session(
-                session.id,
-                one.path,
-                len(session.rows),
-                session.directory,
-                one.began,
-                one.ended,
-                otheragents.RowReader(session.rows),
-            )
-        )
+    return otheragents.read_sessions(list_readers(known)[agent], env)

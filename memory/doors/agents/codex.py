@@ -18,14 +18,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from memory.doors.agents.otheragents import (
     AgentSession,
-    RowBuilder,
     as_object,
-    format_timestamp,
     join_text,
     parse_object,
 )
@@ -68,33 +66,28 @@ class Codex:
         lines = list(filter(None, map(parse_object, data.split(b"\n"))))
         meta = next(iter(_list_payloads(lines, "session_meta")), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
-        if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
+        is_subagent = "subagent" in as_object(meta.get("source"))
+        if not isinstance(id, str) or not isinstance(cwd, str) or is_subagent:
             return None
-        builder = RowBuilder(id, cwd)
-        builder.branch, builder.headless = _read_branch(meta), _is_unattended(meta)
+        session = AgentSession(id, cwd)
+        session.branch = str(as_object(meta.get("git")).get("branch") or "")
+        session.headless = _is_unattended(meta)
         items = _list_payloads(lines, "response_item")
         roles = {item.get("role") for item in items}
         calls = {item.get("call_id") for item in items}
         is_older = not roles & {"user", "assistant"}
         for line in lines:
-            builder.at = format_timestamp(line.get("timestamp")) or builder.at
+            session.set_time(line.get("timestamp"))
+            payload = as_object(line.get("payload"))
             if line.get("type") == "response_item":
-                _add_item(builder, as_object(line.get("payload")))
+                _add_item(session, payload)
             elif line.get("type") == "event_msg":
-                _add_event(builder, as_object(line.get("payload")), calls, is_older)
-        return AgentSession(id, cwd, [row for row in builder.rows if row["timestamp"]])
+                _add_event(session, payload, calls, is_older)
+        return session
 
 
 def _list_payloads(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [as_object(line.get("payload")) for line in lines if line.get("type") == kind]
-
-
-def _read_branch(meta: dict[str, Any]) -> str:
-    return str(as_object(meta.get("git")).get("branch") or "")
-
-
-def _is_subagent(meta: dict[str, Any]) -> bool:
-    return "subagent" in as_object(meta.get("source"))
 
 
 def _is_unattended(meta: dict[str, Any]) -> bool:
@@ -103,13 +96,14 @@ def _is_unattended(meta: dict[str, Any]) -> bool:
     return meta.get("source") in ("exec", "mcp") or program.startswith(("codex_exec", "codex_sdk"))
 
 
-def _remove_turns(builder: RowBuilder, turns: object) -> None:
-    asked = [at for at, row in enumerate(builder.rows) if "promptSource" in row]
+def _remove_turns(session: AgentSession, turns: object) -> None:
+    requests = [at for at, row in enumerate(session.rows) if "promptSource" in row]
     if isinstance(turns, int) and turns > 0:
-        del builder.rows[(asked[-turns:] or [0])[0] :]
+        removed = requests[-turns:]
+        del session.rows[removed[0] if removed else 0 :]
 
 
-def _add_completed(builder: RowBuilder, item: dict[str, Any], calls: Collection[object]) -> None:
+def _add_completed(session: AgentSession, item: dict[str, Any], calls: Collection[object]) -> None:
     """Add a finished command or file change without a response item."""
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:
@@ -117,85 +111,71 @@ def _add_completed(builder: RowBuilder, item: dict[str, Any], calls: Collection[
     if kind == "CommandExecution":
         command, status = _format_command(item.get("command")), item.get("exit_code")
         if command:
-            builder.add_call(call, "Bash", {"command": command})
+            session.add_call(call, "Bash", {"command": command})
             output = join_text(item.get("aggregated_output"))
-            builder.add_command_result(call, output, status if isinstance(status, int) else None)
+            session.add_command_result(call, output, status if isinstance(status, int) else None)
     elif kind == "FileChange" and item.get("status") == "completed":
-        _add_changes(builder, call, _list_changes(item.get("changes")))
-        _add_change_results(
-            builder, _find_tool_uses(builder, call), join_text(item.get("stdout")), False
-        )
+        _add_changes(session, call, _list_changes(item.get("changes")))
+        for use in _find_tool_uses(session, call):
+            _add_change_result(session, use, join_text(item.get("stdout")), False)
 
 
-def _list_changes(changes: object) -> list[tuple[str, str]]:
-    """List (action, path) of the changed files."""
-    done: list[tuple[str, str]] = []
+def _list_changes(changes: object) -> Iterator[tuple[str, str, str]]:
+    """Yield (action, path, new path or "") of the changed files."""
     for path, change in as_object(changes).items():
         change = as_object(change)
-        what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
-        done += _split_move(what, path, str(change.get("move_path") or ""))
-    return done
+        action = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
+        yield action, path, str(change.get("move_path") or "")
 
 
-def _split_move(what: str, path: str, moved: str) -> list[tuple[str, str]]:
-    """List (action, path) of a change; a move deletes the old path."""
-    return [("Delete", path), (what, moved)] if moved else [(what, path)]
-
-
-def _add_message(builder: RowBuilder, role: str, text: str) -> None:
-    if role == "user" and text.strip() and not _CLIENT_MESSAGE.match(text):
-        builder.add_request(text)
-    elif role == "assistant" and text.strip():
-        builder.add_reply(text)
+def _add_message(session: AgentSession, role: str, text: str) -> None:
+    if not (role == "user" and _CLIENT_MESSAGE.match(text)):
+        session.add_message(role, text)
 
 
 def _add_event(
-    builder: RowBuilder, payload: dict[str, Any], calls: Collection[object], is_older: bool
+    session: AgentSession, payload: dict[str, Any], calls: Collection[object], is_older: bool
 ) -> None:
     """Add an event's rows; only older rollouts have their messages in events."""
     kind = payload.get("type")
     if kind == "thread_rolled_back":
-        _remove_turns(builder, payload.get("num_turns"))
+        _remove_turns(session, payload.get("num_turns"))
     elif kind == "item_completed":
-        _add_completed(builder, as_object(payload.get("item")), calls)
+        _add_completed(session, as_object(payload.get("item")), calls)
     elif is_older:
         role = {"user_message": "user", "agent_message": "assistant"}.get(str(kind), "")
-        _add_message(builder, role, join_text(payload.get("message")))
+        _add_message(session, role, join_text(payload.get("message")))
 
 
-def _add_item(builder: RowBuilder, payload: dict[str, Any]) -> None:
+def _add_item(session: AgentSession, payload: dict[str, Any]) -> None:
     kind, call = payload.get("type"), str(payload.get("call_id") or "")
     if payload.get("role"):
         if not _is_harness(payload):
-            _add_message(builder, str(payload["role"]), join_text(payload.get("content")))
+            _add_message(session, str(payload["role"]), join_text(payload.get("content")))
     elif kind == "function_call":
-        _add_call(
-            builder,
-            call,
-            str(payload.get("name")),
-            parse_object(str(payload.get("arguments") or "")[:ARGUMENTS_LIMIT].encode()),
-        )
+        arguments = str(payload.get("arguments") or "")[:ARGUMENTS_LIMIT]
+        _add_call(session, call, str(payload.get("name")), parse_object(arguments.encode()))
     elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
-        _add_patch(builder, call, str(payload.get("input") or ""))
+        _add_patch(session, call, str(payload.get("input") or ""))
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        _add_output(builder, call, *_parse_output(payload.get("output")))
+        _add_output(session, call, *_parse_output(payload.get("output")))
 
 
-def _add_output(builder: RowBuilder, call: str, output: str, status: int | None) -> None:
-    for use in _find_tool_uses(builder, call):
+def _add_output(session: AgentSession, call: str, output: str, status: int | None) -> None:
+    for use in _find_tool_uses(session, call):
         if use["name"] == "Bash":
-            builder.add_command_result(use["id"], output, status)
+            session.add_command_result(use["id"], output, status)
         elif use["name"] == "TodoWrite":
-            builder.add_result(use["id"], "", False, {"newTodos": use["input"]["todos"]})
+            session.add_result(use["id"], "", False, {"newTodos": use["input"]["todos"]})
         else:
             failed = not output.startswith("Success") if status is None else bool(status)
-            _add_change_results(builder, [use], output, failed)
+            _add_change_result(session, use, output, failed)
 
 
 def _is_harness(payload: dict[str, Any]) -> bool:
     """Return whether the client marks a message as its own."""
-    held = payload.get("internal_chat_message_metadata_passthrough")
-    parts = as_object(held).get("content_item_metadata")
+    metadata = payload.get("internal_chat_message_metadata_passthrough")
+    parts = as_object(metadata).get("content_item_metadata")
     kinds = {
         as_object(as_object(part).get("provenance")).get("type")
         for part in (parts if isinstance(parts, list) else ())
@@ -203,82 +183,79 @@ def _is_harness(payload: dict[str, Any]) -> bool:
     return "harness" in kinds and "user" not in kinds
 
 
-def _add_change_results(
-    builder: RowBuilder, uses: list[dict[str, Any]], output: str, failed: bool
+def _add_change_result(
+    session: AgentSession, use: dict[str, Any], output: str, failed: bool
 ) -> None:
-    for use in uses:
-        created = "create" if use["name"] == "Write" else ""
-        what = "delete" if use["input"].get("removed") else created
-        builder.add_result(use["id"], output, failed, {"type": what} if what else None)
+    created = "create" if use["name"] == "Write" else ""
+    what = "delete" if use["input"].get("removed") else created
+    session.add_result(use["id"], output, failed, {"type": what} if what else None)
 
 
-def _add_call(builder: RowBuilder, call: str, name: str, given: dict[str, Any]) -> None:
+def _add_call(session: AgentSession, call: str, name: str, given: dict[str, Any]) -> None:
     if name == "update_plan" and isinstance(given.get("plan"), list):
-        steps = [step for step in given["plan"] if isinstance(step, dict)]
-        todos = [
-            {"content": str(step.get("step") or ""), "status": step.get("status")} for step in steps
-        ]
-        builder.add_call(call, "TodoWrite", {"todos": todos})
+        session.add_todos(call, given["plan"], "step")
     elif name == "apply_patch":
-        _add_patch(builder, call, str(given.get("input") or given.get("patch") or ""))
+        _add_patch(session, call, str(given.get("input") or given.get("patch") or ""))
     elif name in SHELLS:
-        _add_shell_call(builder, call, given.get("cmd") or given.get("command"))
+        _add_shell_call(session, call, given.get("cmd") or given.get("command"))
 
 
-def _add_shell_call(builder: RowBuilder, call: str, said: object) -> None:
-    words = [str(word) for word in said] if isinstance(said, list) else []
+def _add_shell_call(session: AgentSession, call: str, command_line: object) -> None:
+    words = [str(word) for word in command_line] if isinstance(command_line, list) else []
     if words[:1] == ["apply_patch"] and len(words) == 2:
-        _add_patch(builder, call, words[1])
+        _add_patch(session, call, words[1])
         return
-    command = _format_command(said)
+    command = _format_command(command_line)
     if command:
-        builder.add_call(call, "Bash", {"command": command})
+        session.add_call(call, "Bash", {"command": command})
 
 
-def _format_command(said: object) -> str:
+def _format_command(command: object) -> str:
     """Return a call's shell command; unwrap `sh -c COMMAND`."""
-    if not isinstance(said, list):
-        return said if isinstance(said, str) else ""
-    words = [str(word) for word in said]
+    if not isinstance(command, list):
+        return command if isinstance(command, str) else ""
+    words = [str(word) for word in command]
     wrapped = len(words) == 3 and words[1] in ("-lc", "-c")
     return words[2] if wrapped else shlex.join(words)
 
 
-def _add_patch(builder: RowBuilder, call: str, patch: str) -> None:
-    done: list[tuple[str, str]] = []
-    for what, path, moved in _PATCHED_FILE.findall(patch):
-        done += _split_move(what, path, moved)
-    _add_changes(builder, call, done)
+def _add_patch(session: AgentSession, call: str, patch: str) -> None:
+    _add_changes(session, call, _PATCHED_FILE.findall(patch))
 
 
-def _add_changes(builder: RowBuilder, call: str, changes: list[tuple[str, str]]) -> None:
-    for number, (what, path) in enumerate(changes):
-        given: dict[str, Any] = {
-            "file_path": os.path.normpath(os.path.join(builder.cwd, path.strip()))
-        }
-        builder.add_call(
-            "%s#%d" % (call, number),
-            "Write" if what == "Add" else "Edit",
-            {**given, "removed": True} if what == "Delete" else given,
-        )
+def _add_changes(session: AgentSession, call: str, changes: Iterable[tuple[str, str, str]]) -> None:
+    """Add a call for each changed file.
+
+    changes: (Add, Update or Delete; path; new path or ""); a move deletes the old path.
+    """
+    edits: list[tuple[str, str]] = []
+    for action, path, moved in changes:
+        edits += [("Delete", path), (action, moved)] if moved else [(action, path)]
+    for number, (action, path) in enumerate(edits):
+        given: dict[str, Any] = {"file_path": session.full_path(path.strip())}
+        if action == "Delete":
+            given["removed"] = True
+        tool = "Write" if action == "Add" else "Edit"
+        session.add_call("%s#%d" % (call, number), tool, given)
 
 
-def _find_tool_uses(builder: RowBuilder, call: str) -> list[dict[str, Any]]:
-    found = []
-    for row in reversed(builder.rows[-256:]):
-        block = row["message"]["content"][0] if isinstance(row["message"]["content"], list) else {}
-        if block.get("type") == "tool_use" and block["id"].split("#")[0] == call:
-            found.append(block)
-    return found[::-1]
+def _find_tool_uses(session: AgentSession, call: str) -> list[dict[str, Any]]:
+    contents = [row["message"]["content"] for row in session.rows[-256:]]
+    blocks = [content[0] for content in contents if isinstance(content, list)]
+    return [
+        block
+        for block in blocks
+        if block["type"] == "tool_use" and block["id"].split("#")[0] == call
+    ]
 
 
-def _parse_output(said: object) -> tuple[str, int | None]:
+def _parse_output(result: object) -> tuple[str, int | None]:
     """Parse a call's result into (output, exit status or None)."""
-    text = join_text(said)
-    held = parse_object(text.encode("utf-8", "replace")) if text.startswith("{") else {}
-    if isinstance(held.get("output"), str):
-        code = as_object(held.get("metadata")).get("exit_code")
-        return held["output"], code if isinstance(code, int) else None
+    text = join_text(result)
+    fields = parse_object(text.encode("utf-8", "replace")) if text.startswith("{") else {}
+    if isinstance(fields.get("output"), str):
+        code = as_object(fields.get("metadata")).get("exit_code")
+        return fields["output"], code if isinstance(code, int) else None
     status = _EXIT_STATUS.search(text[:2000])
     if status is None:
         return text, 1 if _UNKNOWN_TOOL.match(text) else None

@@ -14,7 +14,6 @@ it.  Chats of subagents lie in folders below, and are left out.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,9 +21,7 @@ from typing import Any
 from memory.core import files
 from memory.doors.agents.otheragents import (
     AgentSession,
-    RowBuilder,
     as_object,
-    format_timestamp,
     join_text,
     parse_object,
 )
@@ -39,10 +36,10 @@ _PRINTED_OUTPUT = re.compile(
     re.S,
 )
 _TOOLS = {
-    "run_shell_command": ("Bash", "command", "command"),
-    "write_file": ("Write", "file_path", "file_path"),
-    "replace": ("Edit", "file_path", "file_path"),
-    "read_file": ("Read", "file_path", "file_path"),
+    "run_shell_command": ("Bash", "command"),
+    "write_file": ("Write", "file_path"),
+    "replace": ("Edit", "file_path"),
+    "read_file": ("Read", "file_path"),
 }
 
 
@@ -75,22 +72,19 @@ class GeminiCli:
 
     def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
         """Return the session in a chat."""
-        session = _replay_lines(data) if path.endswith(".jsonl") else parse_object(data)
-        id, messages = session.get("sessionId"), session.get("messages")
-        if (
-            not isinstance(id, str)
-            or not isinstance(messages, list)
-            or session.get("kind") == "subagent"
-        ):
+        chat = _replay_lines(data) if path.endswith(".jsonl") else parse_object(data)
+        id, messages = chat.get("sessionId"), chat.get("messages")
+        if not isinstance(id, str) or not isinstance(messages, list):
             return None
-        directory = _find_directory(path, str(session.get("projectHash") or ""), env, self._known)
-        builder = RowBuilder(id, directory)
-        builder.at = format_timestamp(session.get("startTime"))
-        for message in messages:
-            if isinstance(message, dict):
-                builder.at = format_timestamp(message.get("timestamp")) or builder.at
-                _add_message(builder, message)
-        return AgentSession(id, directory, [row for row in builder.rows if row["timestamp"]])
+        if chat.get("kind") == "subagent":
+            return None
+        project_hash = str(chat.get("projectHash") or "")
+        session = AgentSession(id, _find_directory(path, project_hash, env, self._known))
+        session.set_time(chat.get("startTime"))
+        for message in filter(None, map(as_object, messages)):
+            session.set_time(message.get("timestamp"))
+            _add_message(session, message)
+        return session
 
 
 def _find_home(env: dict[str, str]) -> str:
@@ -98,7 +92,6 @@ def _find_home(env: dict[str, str]) -> str:
 
 
 def _replay_lines(data: bytes) -> dict[str, Any]:
-    """Replay the lines of a chat, and return the resulting session."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
     for line in map(parse_object, data.split(b"\n")):
@@ -107,23 +100,17 @@ def _replay_lines(data: bytes) -> dict[str, Any]:
             session.update(change)
             messages = _read_messages(change, messages)
         elif "$rewindTo" in line:
-            at = next(
-                (n for n, one in enumerate(messages) if _read_id(one) == line["$rewindTo"]),
-                len(messages),
-            )
-            messages = messages[:at]
+            ids = [as_object(message).get("id") for message in messages]
+            if line["$rewindTo"] in ids:
+                del messages[ids.index(line["$rewindTo"]) :]
         elif "sessionId" in line and "type" not in line:
             session.update(line)
             messages = _read_messages(line, messages)
         elif line.get("type"):
-            at = next(
-                (
-                    n
-                    for n in range(len(messages) - 1, -1, -1)
-                    if _read_id(messages[n]) == line.get("id")
-                ),
-                len(messages),
-            )
+            at = len(messages)
+            for number, message in enumerate(messages):
+                if as_object(message).get("id") == line.get("id"):
+                    at = number
             messages[at : at + 1] = [line]
     return {**session, "messages": messages}
 
@@ -133,10 +120,6 @@ def _read_messages(line: dict[str, Any], before: list[Any]) -> list[Any]:
     return found if isinstance(found, list) else before
 
 
-def _read_id(message: Any) -> Any:
-    return as_object(message).get("id")
-
-
 def _hash_directory(directory: str) -> str:
     return hashlib.sha256(directory.encode("utf-8", "replace")).hexdigest()
 
@@ -144,19 +127,15 @@ def _hash_directory(directory: str) -> str:
 def _find_directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
     """Return the directory in which a chat was started, "" if unknown."""
     project = path.rpartition("/chats/")[0]
-    said = _read_text(project + "/.project_root").strip()
+    root = _read_text(project + "/.project_root").strip()
+    if root:
+        return root
     known = parse_object(_read_text(_find_home(env) + "/projects.json").encode())
-    names = as_object(known.get("projects"))
     folder = project.rpartition("/")[2]
-    named = next(
-        (
-            directory
-            for directory, name in names.items()
-            if name == folder or hashed == _hash_directory(directory)
-        ),
-        "",
-    )
-    return said or named or hashes.get(hashed) or hashes.get(folder, "")
+    for directory, name in as_object(known.get("projects")).items():
+        if name == folder or hashed == _hash_directory(directory):
+            return directory
+    return hashes.get(hashed) or hashes.get(folder, "")
 
 
 def _read_text(path: str) -> str:
@@ -166,75 +145,60 @@ def _read_text(path: str) -> str:
         return ""
 
 
-def _add_message(builder: RowBuilder, message: dict[str, Any]) -> None:
+def _add_message(session: AgentSession, message: dict[str, Any]) -> None:
     text, kind = join_text(message.get("content")), message.get("type")
-    if kind == "user" and text.strip() and not _CLIENT_MESSAGE.match(text):
-        builder.add_request(text)
+    if kind == "user" and not _CLIENT_MESSAGE.match(text):
+        session.add_message("user", text)
     if kind not in ("gemini", "model"):
         return
-    if text.strip():
-        builder.add_reply(text)
+    session.add_message("assistant", text)
     calls = message.get("toolCalls")
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict):
-            builder.at = format_timestamp(call.get("timestamp")) or builder.at
-            _add_call(builder, call)
+    for call in filter(None, map(as_object, calls if isinstance(calls, list) else ())):
+        session.set_time(call.get("timestamp"))
+        _add_call(session, call)
 
 
-def _add_call(builder: RowBuilder, call: dict[str, Any]) -> None:
+def _add_call(session: AgentSession, call: dict[str, Any]) -> None:
     given = as_object(call.get("args"))
     id, name = str(call.get("id") or ""), str(call.get("name"))
     if name == "write_todos" and isinstance(given.get("todos"), list):
-        _add_todos(builder, id, given["todos"])
+        todos = session.add_todos(id, given["todos"], "description")
+        session.add_result(id, "", False, {"newTodos": todos})
         return
-    tool, key, theirs = _TOOLS.get(name, ("", "", ""))
-    if not tool or not isinstance(given.get(theirs), str):
+    tool, key = _TOOLS.get(name, ("", ""))
+    value = given.get(key)
+    if not tool or not isinstance(value, str):
         return
-    said = (
-        given[theirs]
-        if tool == "Bash"
-        else os.path.normpath(os.path.join(builder.cwd, given[theirs]))
-    )
-    builder.add_call(id, tool, {key: said})
-    _add_result(builder, id, tool, call)
+    session.add_call(id, tool, {key: value if tool == "Bash" else session.full_path(value)})
+    _add_result(session, id, tool, call)
 
 
-def _add_result(builder: RowBuilder, id: str, tool: str, call: dict[str, Any]) -> None:
-    output, status = _FRAME.sub("", _join_results(call)), str(call.get("status"))
+def _add_result(session: AgentSession, id: str, tool: str, call: dict[str, Any]) -> None:
+    output, status = _FRAME.sub("", _join_results(call)), call.get("status")
     failed = status == "error"
     if status == "cancelled":
-        builder.add_result(id, output, refused=True)
+        session.add_result(id, output, refused=True)
     elif tool == "Bash":
-        _add_command_result(builder, id, output, failed)
+        _add_command_result(session, id, output, failed)
     elif tool == "Write":
-        display = call.get("resultDisplay")
-        new = isinstance(display, dict) and display.get("isNewFile") is True
-        builder.add_result(id, output, failed, {"type": "create" if new else "update"})
+        new = as_object(call.get("resultDisplay")).get("isNewFile") is True
+        session.add_result(id, output, failed, {"type": "create" if new else "update"})
     else:
-        builder.add_result(id, output, failed)
+        session.add_result(id, output, failed)
 
 
-def _add_todos(builder: RowBuilder, id: str, given: list[Any]) -> None:
-    todos = [
-        {"content": str(one.get("description") or ""), "status": one.get("status")}
-        for one in given
-        if isinstance(one, dict)
-    ]
-    builder.add_call(id, "TodoWrite", {"todos": todos})
-    builder.add_result(id, "", False, {"newTodos": todos})
-
-
-def _add_command_result(builder: RowBuilder, id: str, output: str, failed: bool) -> None:
+def _add_command_result(session: AgentSession, id: str, output: str, failed: bool) -> None:
     found = _EXIT_STATUS.search(output)
     printed = _PRINTED_OUTPUT.match(output)
     code = int(found[1]) if found else int(failed)
-    builder.add_command_result(id, printed[1].replace("(empty)", "") if printed else output, code)
+    session.add_command_result(id, printed[1].replace("(empty)", "") if printed else output, code)
 
 
 def _join_results(call: dict[str, Any]) -> str:
     found = []
     for part in call["result"] if isinstance(call.get("result"), list) else ():
         response = as_object(as_object(part).get("functionResponse")).get("response")
-        said = as_object(response).get("output") or as_object(response).get("error")
-        found += [said] if isinstance(said, str) else []
+        text = as_object(response).get("output") or as_object(response).get("error")
+        if isinstance(text, str):
+            found.append(text)
     return "\n".join(found)

@@ -9,27 +9,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 from memory.core import clock, files, layout
 from memory.project import backfill
+from memory.project.otherfiles import Skip
 from memory.session import transcript
 from memory.session.entries import COMPACT, Entry, parse_entries
 from memory.session.transcript import StretchEnd
 
 READ_LIMIT = 256 << 20  # bytes of a session's file
+NO_REMEDY = "nothing to do"  # about a file that is no session
 REFUSED = "The user doesn't want to proceed with this tool use."  # in the client's words
-
-
-class AgentSession(NamedTuple):
-    """A session of another agent.
-
-    directory: where it was started.  rows: in the client's format.
-    """
-
-    id: str
-    directory: str
-    rows: list[dict[str, Any]]
 
 
 class Agent(Protocol):
@@ -93,54 +85,50 @@ class RowReader:
         return []
 
 
-class SessionFile(NamedTuple):
-    """An agent's file, with its session or why it is skipped."""
-
-    path: str
-    session: AgentSession | None
-    began: float = 0.0
-    ended: float = 0.0
-    why: str = ""
-
-
-def read_sessions(agent: Agent, env: dict[str, str]) -> Iterator[SessionFile]:
+def read_sessions(agent: Agent, env: dict[str, str]) -> Iterator[backfill.Session | Skip]:
     """Read an agent's sessions, each from its last file by name."""
-    told: dict[str, SessionFile] = {}
+    found: dict[str, backfill.Session] = {}
     for path in agent.paths(env):
-        one = _read_session(agent, path, env)
-        if one.session is None:
-            yield one
+        session = _read_session(agent, path, env)
+        if isinstance(session, Skip):
+            yield session
         else:
-            told[one.session.id] = one
-    yield from told.values()
+            found[session.id] = session
+    yield from found.values()
 
 
 def _is_own(path: str) -> bool:
     return not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
 
 
-def _is_absolute(directory: str) -> bool:
-    return directory.startswith("/") or directory[1:2] == ":"
-
-
-def _read_session(agent: Agent, path: str, env: dict[str, str]) -> SessionFile:
+def _read_session(agent: Agent, path: str, env: dict[str, str]) -> backfill.Session | Skip:
     real = files.real_path(path)
     try:
         if not _is_own(real):
-            return SessionFile(path, None, why="not a file of your own")
+            return Skip(path, "not a file of your own", NO_REMEDY)
         data = files.read(real, READ_LIMIT, follow=False)
     except OSError as error:
-        return SessionFile(path, None, why=(error.strerror or "unreadable").lower())
-    try:
-        session = agent.parse_session(real, data, env)
-    except RecursionError:
-        session = None
-    if session is None or not layout.valid_id(session.id) or not session.rows:
-        return SessionFile(path, None, why="no session in it")
-    if not _is_absolute(session.directory):
-        return SessionFile(path, None, why=backfill.NO_DIRECTORY)
-    stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in session.rows]
-    return SessionFile(real, session, min(stamps), max(stamps))
+        return Skip(path, (error.strerror or "unreadable").lower(), NO_REMEDY)
+    found = _parse_session(agent, real, data, env)
+    return found if isinstance(found, backfill.Session) else Skip(path, *found)
+
+
+def _parse_session(
+    agent: Agent, path: str, data: bytes, env: dict[str, str]
+) -> backfill.Session | tuple[str, str]:
+    """Return the session in a file, else (reason, remedy)."""
+    session = None
+    with suppress(RecursionError):
+        session = agent.parse_session(path, data, env)
+    rows = [row for row in session.rows if row["timestamp"]] if session else []
+    if not (session and layout.valid_id(session.id) and rows):
+        return "no session in it", NO_REMEDY
+    directory = session.directory
+    if not (directory.startswith("/") or directory[1:2] == ":"):
+        return backfill.NO_DIRECTORY, "import it in the directory where it was started"
+    times = [clock.parse(row["timestamp"]) or 0.0 for row in rows]
+    size, began, ended = len(rows), min(times), max(times)
+    return backfill.Session(session.id, path, size, directory, began, ended, RowReader(rows))
 
 
 def as_object(value: object) -> dict[str, Any]:
@@ -159,51 +147,69 @@ def parse_object(data: bytes) -> dict[str, Any]:
 # ---- rows in the client's format
 
 
-class RowBuilder:
-    """Builds a session's rows in the client's format.
+class AgentSession:
+    """A session of another agent, with its rows in the client's format.
 
-    at, cwd, branch: of the rows that follow.  headless: a program asks.
+    directory: where it was started, "" if unknown.  branch: of the rows that follow, as their time.
+    headless: a program asks.
     """
 
-    def __init__(self, session: str, cwd: str = ""):
-        self.session, self.cwd, self.branch, self.at = session, cwd, "", ""
+    def __init__(self, id: str, directory: str):
+        self.id, self.directory, self.branch = id, directory, ""
         self.headless = False
         self.rows: list[dict[str, Any]] = []
-        self._same: dict[str, int] = {}
+        self._time = ""
+        self._repeats: dict[str, int] = {}
+
+    def set_time(self, value: object) -> None:
+        """Set the time of the next rows, if it is a valid one."""
+        self._time = format_timestamp(value) or self._time
 
     def _add_row(self, kind: str, key: str, content: Any, **more: Any) -> None:
         # the id does not depend on the row's number: agents may remove rows
-        said = "%s\n%s\n%s\n%s" % (self.session, self.at, kind, key)
-        self._same[said] = number = self._same.get(said, 0) + 1
-        digest = files.sha256(("%s\n%d" % (said, number)).encode("utf-8", "replace"))
+        name = "%s\n%s\n%s\n%s" % (self.id, self._time, kind, key)
+        self._repeats[name] = number = self._repeats.get(name, 0) + 1
+        digest = files.sha256(("%s\n%d" % (name, number)).encode("utf-8", "replace"))
         uuid = "%s-%s-4000-8000-%s" % (digest[:8], digest[8:12], digest[12:24])
         self.rows.append(
             {
                 "type": kind,
                 "uuid": uuid,
-                "timestamp": self.at,
-                "cwd": self.cwd,
+                "timestamp": self._time,
+                "cwd": self.directory,
                 "gitBranch": self.branch,
-                "sessionId": self.session,
+                "sessionId": self.id,
                 "message": {"role": kind, "content": content},
                 **more,
             }
         )
 
-    def add_request(self, text: str) -> None:
-        """Add a message of the user, or of the program that asks."""
-        person = {"promptSource": "typed", "origin": {"kind": "human"}}
-        self._add_row("user", text, text, **({"promptSource": "sdk"} if self.headless else person))
-
-    def add_reply(self, text: str) -> None:
-        """Add a model's message."""
-        self._add_row("assistant", text, [{"type": "text", "text": text}])
+    def add_message(self, role: str, text: str) -> None:
+        """Add a message that is not empty; role: `user` or `assistant`."""
+        if not text.strip():
+            return
+        if role == "user":
+            person = {"promptSource": "typed", "origin": {"kind": "human"}}
+            asker = {"promptSource": "sdk"} if self.headless else person
+            self._add_row("user", text, text, **asker)
+        elif role == "assistant":
+            self._add_row("assistant", text, [{"type": "text", "text": text}])
 
     def add_call(self, call: str, tool: str, given: dict[str, Any]) -> None:
         """Add a tool call, with the client's names of tool and arguments."""
         self._add_row(
             "assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}]
         )
+
+    def add_todos(self, call: str, steps: list[Any], key: str) -> list[dict[str, Any]]:
+        """Add a call that writes tasks, and return them; key: of a task's text."""
+        todos = [
+            {"content": str(step.get(key) or ""), "status": step.get("status")}
+            for step in steps
+            if isinstance(step, dict)
+        ]
+        self.add_call(call, "TodoWrite", {"todos": todos})
+        return todos
 
     def add_result(
         self, call: str, text: str, failed: bool = False, data: Any = None, refused: bool = False
@@ -231,6 +237,10 @@ class RowBuilder:
         """Add a command's result; status: exit status, None if unknown."""
         self.add_result(call, ("Exit code %d\n" % status if status else "") + output, bool(status))
 
+    def full_path(self, path: str) -> str:
+        """Return a path of the session as an absolute one."""
+        return os.path.normpath(os.path.join(self.directory, path))
+
 
 def format_timestamp(value: object) -> str:
     """Return a timestamp in the client's format, "" for an invalid one.
@@ -248,9 +258,6 @@ def format_timestamp(value: object) -> str:
 def join_text(content: object) -> str:
     """Return a message's text; content: one text, or a list of parts."""
     if isinstance(content, list):
-        said = [
-            part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else ""
-            for part in content
-        ]
-        return "\n".join(part for part in said if isinstance(part, str) and part)
+        texts = [part if isinstance(part, str) else as_object(part).get("text") for part in content]
+        return "\n".join(text for text in texts if isinstance(text, str) and text)
     return content if isinstance(content, str) else ""

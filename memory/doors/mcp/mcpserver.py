@@ -11,7 +11,7 @@ import argparse
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
@@ -62,8 +62,8 @@ def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
         raise UsageError("%s takes its arguments as one object" % name)
     known = {arg.name: arg for arg in tool.args}
     found: dict[str, Any] = {}
-    for said, value in given.items():
-        key = said if said in known else ALIASES.get(said, said)
+    for name_given, value in given.items():
+        key = name_given if name_given in known else ALIASES.get(name_given, name_given)
         if key not in known:
             raise _make_unknown_error(name, str(key), known)
         if value is None:
@@ -72,14 +72,10 @@ def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
         if isinstance(value, list):
             value = found.get(key, []) + value
         found[key] = value
-    _refuse_missing(tool, name, found)
-    return found
-
-
-def _refuse_missing(tool: Tool, name: str, found: Mapping[str, Any]) -> None:
     for arg in tool.args:
-        if arg.needed and not (found.get(arg.name) or "").strip():
+        if arg.needed and not found.get(arg.name, "").strip():
             raise UsageError("%s needs '%s'" % (name, arg.name))
+    return found
 
 
 def _make_unknown_error(name: str, key: str, known: Mapping[str, Arg]) -> UsageError:
@@ -90,25 +86,24 @@ def _make_unknown_error(name: str, key: str, known: Mapping[str, Arg]) -> UsageE
 
 
 def _read_argument(name: str, arg: Arg, value: Any) -> Any:
-    reader: Callable[[Any], Any] = _READERS.get(arg.type) or _make_choice_reader(
-        arg.type.split("|")
-    )
-    found = reader(value)
+    if arg.type in _READERS:
+        found = _READERS[arg.type](value)
+    else:
+        found = value if value in arg.type.split("|") else None
     if found is None:
         wants = _TYPE_NAMES.get(arg.type, "one of " + arg.type.replace("|", ", "))
         raise UsageError("%s: '%s' takes %s" % (name, arg.name, wants))
-    texts = [found] if isinstance(found, str) else found if isinstance(found, list) else []
-    size = sum(map(len, texts)) + len(texts) - 1
-    if size > MOST_CHARS:
+    if isinstance(found, int):
+        return found
+    text = found if isinstance(found, str) else ",".join(found)
+    if len(text) > MOST_CHARS:
         raise UsageError(
             "%s: '%s' has %s, at most %s; nothing was done: give less of it, or keep it as a file"
-            % (name, arg.name, f"{size:,} characters", f"{MOST_CHARS:,}")
+            % (name, arg.name, f"{len(text):,} characters", f"{MOST_CHARS:,}")
         )
-    if any("\0" in one for one in texts):
+    if "\0" in text:
         raise UsageError("%s: '%s' holds a NUL character" % (name, arg.name))
-    if isinstance(found, str):
-        return without_surrogates(found)
-    return list(map(without_surrogates, found)) if isinstance(found, list) else found
+    return without_surrogates(found) if text is found else list(map(without_surrogates, found))
 
 
 # Each reader returns None for a value of another type.
@@ -141,10 +136,6 @@ def _read_weights(value: Any) -> str | None:
     )
 
 
-def _make_choice_reader(words: Sequence[str]) -> Callable[[Any], str | None]:
-    return lambda value: value if value in words else None
-
-
 def _is_weight(tag: Any, weight: Any) -> bool:
     named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
     return named and (
@@ -172,11 +163,8 @@ ID, TAGS = Arg("id", needed=True), Arg("tags", "texts")
 SINCE, FILE = Arg("since", says="3d, 2h, a date"), Arg("file")
 VERSIONS = Arg("version", "texts")
 CONTEXT = Arg("context_tags", "weights", says="tags that count more")
-TYPE, LIMIT, SECTION = (
-    Arg("type", "doc|script|both"),
-    Arg("limit", "whole"),
-    Arg("section", says="heading or number"),
-)
+TYPE, LIMIT = Arg("type", "doc|script|both"), Arg("limit", "whole")
+SECTION = Arg("section", says="heading or number")
 TOOLS: dict[str, Tool] = {
     "recall": Tool(
         "Search this project's memory: past sessions, decisions, learnings, rules, docs. Ask "
@@ -298,13 +286,12 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
             % (clip_input(name), suggest_word(name[:80], tools, "there are " + ", ".join(tools)))
         )
     values = read_arguments(tool, name, given or {})
-    if name == "remember" and values.get("kind") == "checkpoint" and values.get("version"):
-        raise UsageError("remember: a checkpoint takes no 'version'")
     verb, *words = authority.TOOLS[name]
     if name == "remember" and values.get("kind") == "checkpoint":
+        if values.get("version"):
+            raise UsageError("remember: a checkpoint takes no 'version'")
         verb = "checkpoint"
-    options = _list_options(name, values)
-    root = call.place.root
+    options, root = _list_options(name, values), call.place.root
     refused = authority.explain_refusal(
         authority.SESSION,
         verb,
@@ -409,14 +396,12 @@ def _make_server(env: dict[str, str], read_only: bool) -> Any:
         )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        told = await work(partial(run_tool, params.name, params.arguments, tools))
-        if isinstance(told, str):
-            return types.CallToolResult(
-                content=[types.TextContent(type="text", text=told)], is_error=True
-            )
+        answer = await work(partial(run_tool, params.name, params.arguments, tools))
+        is_error = isinstance(answer, str)
+        text = answer if is_error else without_surrogates(answer.text())
         # no structured content: Claude Code would show it to the model instead of the fenced text
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=without_surrogates(told.text()))]
+            content=[types.TextContent(type="text", text=text)], is_error=is_error
         )
 
     return Server(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import PersonsRecord, StoreError, UsageError, approvals, clock, files, layout
+from memory.core import PersonsRecord, StoreError, UsageError, approvals, files, layout
 from memory.core.matches import Expansion
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import count_utf16
@@ -40,6 +40,7 @@ BODY_UNITS = 24_000  # UTF-16 units of one record's text
 OUTPUT_CHARS = 20_000  # of each stream of a script
 MOST_PAST = 5  # occurrences, and forms of an invocation
 DISTILLED_HITS, MOST_HITS = 20, 50  # records to distill, records of one search
+STATUS_KEYS = "workspace records tokens index vectors backend skipped problems".split()
 # keys that explain or repeat
 LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())
 
@@ -91,36 +92,33 @@ def _clean_answer(part: str, value: dict[str, Any], rules: Sequence[str] = ()) -
 
 
 def _make_query(call: Call, given: Arguments, words: str, **more: Any) -> question.Query:
-    taken = {
+    options = {
         key.replace("_", "-"): value
-        for key, value in given.items()
-        if key not in ("question", "query", "max_tokens")
+        for key, value in {**given, **more, "query": words}.items()
+        if key not in ("question", "max_tokens")
     }
-    taken = {**taken, **more}
-    limit = {"limit": min(taken["limit"], MOST_HITS)} if taken.get("limit") else {}
-    return question.query_from_options(
-        {"query": words, **taken, **limit}, call.now, clock.local_offset
-    )
+    if options.get("limit"):
+        options["limit"] = min(options["limit"], MOST_HITS)
+    return question.query_from_options(options, call.now, call.offset)
 
 
 def _search(call: Call, query: question.Query, links: bool = False) -> RecallResult:
-    searcher = search.Searcher(
-        call.place, call.settings, load_provider(call.settings, "", call.env), dsn=_find_dsn(call)
-    )
+    place, settings = call.place, call.settings
+    semantic = load_provider(settings, "", call.env)
+    searcher = search.Searcher(place, settings, semantic, dsn=_find_dsn(call))
     with suppress(UsageError):  # a workspace that only the database knows
-        SHELVES.keep(
-            lookup.find_searched_places(call.place, call.settings, query.workspace, []), call.now
-        )
+        SHELVES.keep(lookup.find_searched_places(place, settings, query.workspace, []), call.now)
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()
     searcher.shelves, searcher.expansion = SHELVES, EXPANSION
     try:
-        found = searcher.answer(query, call.now, clock.local_offset, links=links)
+        found = searcher.answer(query, call.now, call.offset, links=links)
     except BaseException:
         SHELVES.close()
         raise
-    asks = searcher.dsn or call.settings["index.backend"] == "local"
-    return found if asks else found._replace(notes=(*found.notes, backend.NO_DATABASE))
+    if searcher.dsn or settings["index.backend"] == "local":
+        return found
+    return found._replace(notes=(*found.notes, backend.NO_DATABASE))
 
 
 def _find_dsn(call: Call) -> str:
@@ -135,9 +133,8 @@ def recall(call: Call, given: Arguments) -> ToolAnswer:
 
 def search_resources(call: Call, given: Arguments) -> ToolAnswer:
     words = given["query"]
-    return _make_answer(
-        _search(call, _make_query(call, given, words, type=given.get("type", "both"))), words
-    )
+    query = _make_query(call, given, words, type=given.get("type", "both"))
+    return _make_answer(_search(call, query), words)
 
 
 def _make_answer(found: RecallResult, words: str) -> ToolAnswer:
@@ -151,17 +148,14 @@ def _make_answer(found: RecallResult, words: str) -> ToolAnswer:
     left = MODEL_UNITS - fence.overhead("recall") - count_utf16(to_json(value))
     for at, (row, each) in enumerate(rows):
         room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
-        body = (
-            ""
-            if row.get("passage") or room <= 80
-            else fence.clip_utf16(fence.clean(each.body).strip(), room)
-        )
+        if row.get("passage") or room <= 80:
+            continue
+        body = fence.clip_utf16(fence.clean(each.body).strip(), room)
         if body:
             row["body"] = body
             left -= count_utf16(to_json(body)) + 8
-    return ToolAnswer(
-        "recall", value, [_format_rule(each) for each in found.hits if each.group == "rule"]
-    )
+    rules = [_format_rule(each) for each in found.hits if each.group == "rule"]
+    return ToolAnswer("recall", value, rules)
 
 
 def _format_rule(found: Hit) -> str:
@@ -176,21 +170,19 @@ def distill(call: Call, given: Arguments) -> ToolAnswer:
     """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
-    asked = given["question"]
-    providerchain.validate_call(
-        asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
-    )
-    found = _search(call, _make_query(call, given, asked, limit=DISTILLED_HITS))
+    text, max_tokens, settings = given["question"], given.get("max_tokens"), call.settings
+    providerchain.validate_call(text, str(settings["distill.provider"]), settings, max_tokens)
+    found = _search(call, _make_query(call, given, text, limit=DISTILLED_HITS))
     digest = providerchain.distill(
-        asked,
+        text,
         digests.build_sources(found),
-        call.settings,
+        settings,
         call.env,
         call.place.home,
         call.place.cache,
         call.now,
         None,
-        given.get("max_tokens"),
+        max_tokens,
     )
     value = {
         "bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets],
@@ -211,9 +203,8 @@ def fix(call: Call, given: Arguments) -> ToolAnswer:
     past, answer = find_remedies(call, error)
     value = {**remedies.to_json(answer, call.place, MOST_PAST), "notes": past.notes}
     if not answer:
-        value["records"] = hit.result_json(
-            _search(call, question.Query(error[:2000], limit=3)), error
-        )["hits"]
+        found = _search(call, question.Query(error[:2000], limit=3))
+        value["records"] = hit.result_json(found, error)["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
     return _clean_answer("fix", value)
@@ -226,25 +217,26 @@ def how(call: Call, given: Arguments) -> ToolAnswer:
     tool = given["tool"].strip()
     past, found = find_invocations(call, tool)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
-    return _clean_answer(
-        "how",
-        {
-            "tool": tool,
-            "forms": [practice.shape_json(shape) for shape in found[: 2 * MOST_PAST]],
-            "left_out": max(0, len(found) - 2 * MOST_PAST),
-            "notes": notes,
-        },
-    )
+    value = {
+        "tool": tool,
+        "forms": [practice.shape_json(shape) for shape in found[: 2 * MOST_PAST]],
+        "left_out": max(0, len(found) - 2 * MOST_PAST),
+        "notes": notes,
+    }
+    return _clean_answer("how", value)
 
 
 # ---- reading one
 
 
+def _prepare_hit(call: Call, found: Hit, place: Place) -> Hit:
+    decided = approvals.read_decisions(place.home)
+    return hit.add_display_fields([found], place, decided, call.now)[0]
+
+
 def _describe_record(call: Call, record: Record, place: Place) -> dict[str, Any]:
-    one = hit.from_record(record, place.key, place.path(record.name))
-    return hit.record_fields_json(
-        hit.add_display_fields([one], place, approvals.read_decisions(place.home), call.now)[0]
-    )
+    found = hit.from_record(record, place.key, place.path(record.name))
+    return hit.record_fields_json(_prepare_hit(call, found, place))
 
 
 def get_record(call: Call, given: Arguments) -> ToolAnswer:
@@ -261,9 +253,8 @@ def get_record(call: Call, given: Arguments) -> ToolAnswer:
         return _answer_record(call, distant, call.place, given)
     if given.get("turn"):
         return _answer_turn(call, found, place, given["turn"])
-    return _answer_record(
-        call, hit.from_record(found, place.key, place.path(found.name)), place, given, merged
-    )
+    here = hit.from_record(found, place.key, place.path(found.name))
+    return _answer_record(call, here, place, given, merged)
 
 
 def _answer_record(
@@ -271,16 +262,10 @@ def _answer_record(
 ) -> ToolAnswer:
     record = clean_record(found.record, call.settings, place.key)
     found = found._replace(record=record, title=record.title, body=record.body)
-    one = hit.add_display_fields([found], place, approvals.read_decisions(place.home), call.now)[0]
-    return _clean_answer(
-        "record",
-        {
-            **hit.record_fields_json(one),
-            "merged": merged,
-            **_read_body(found.record, given.get("section", "")),
-        },
-        [_format_rule(one)] if one.group == "rule" else [],
-    )
+    shown = _prepare_hit(call, found, place)
+    value = {**hit.record_fields_json(shown), "merged": merged}
+    value.update(_read_body(record, given.get("section", "")))
+    return _clean_answer("record", value, [_format_rule(shown)] if shown.group == "rule" else [])
 
 
 def _answer_turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
@@ -291,44 +276,36 @@ def _answer_turn(call: Call, found: Record, place: Place, number: int) -> ToolAn
     if talk is None:
         raise StoreError("no conversation is kept for %s; leave `turn` out" % found.id)
     turns = hit.split_turns(talk)
-    one = excerpt.find_turn(talk, turns, str(number))
-    return _clean_answer(
-        "record",
-        {
-            "id": talk.id,
-            "title": talk.title,
-            "turn": one.number,
-            "turns": len(turns),
-            "at": one.at + "Z",
-            "request": one.request,
-            "body": fence.clip_utf16(one.text, BODY_UNITS),
-        },
-    )
+    turn = excerpt.find_turn(talk, turns, str(number))
+    value = {
+        "id": talk.id,
+        "title": talk.title,
+        "turn": turn.number,
+        "turns": len(turns),
+        "at": turn.at + "Z",
+        "request": turn.request,
+        "body": fence.clip_utf16(turn.text, BODY_UNITS),
+    }
+    return _clean_answer("record", value)
 
 
 def _read_body(found: Record, wanted: str) -> dict[str, Any]:
     from memory.store import sections
 
     listed = sections.outline(found.body)
-    one = sections.find(listed, wanted) if wanted else None
-    if wanted and one is None:
+    section = sections.find(listed, wanted) if wanted else None
+    if wanted and section is None:
+        headings = ", ".join(clip_input(each.path) for each in listed[:12] if each.path)
         raise UsageError(
             "%s has no section '%s'; it has %s"
-            % (
-                found.id,
-                clip_input(wanted),
-                ", ".join(clip_input(each.path) for each in listed[:12] if each.path)
-                or "no headings",
-            )
+            % (found.id, clip_input(wanted), headings or "no headings")
         )
-    text = sections.text(found.body, one) if one else found.body
-    cut = count_utf16(text) > BODY_UNITS
+    text = sections.text(found.body, section) if section else found.body
+    others = listed[:200] if count_utf16(text) > BODY_UNITS else ()
     return {
-        "section": one.path if one else "",
+        "section": section.path if section else "",
         "body": fence.clip_utf16(fence.clean(text), BODY_UNITS),
-        "sections": ["%d %s" % (each.number, sections.name(each)) for each in listed[:200]]
-        if cut
-        else [],
+        "sections": ["%d %s" % (each.number, sections.name(each)) for each in others],
     }
 
 
@@ -356,50 +333,45 @@ def get_resource(call: Call, given: Arguments) -> ToolAnswer:
 def index_status(call: Call, given: Arguments) -> ToolAnswer:
     from memory.health import figures
 
-    value = figures.read_state(call.place, call.settings, call.now)
-    told = {
-        key: value[key]
-        for key in (
-            "workspace",
-            "records",
-            "tokens",
-            "index",
-            "vectors",
-            "backend",
-            "skipped",
-            "problems",
-        )
-    }
-    return _clean_answer(
-        "status", {**told, "database": backend.read_state(call.place, call.settings, call.env)}
-    )
+    state = figures.read_state(call.place, call.settings, call.now)
+    shown = {key: state[key] for key in STATUS_KEYS}
+    database = backend.read_state(call.place, call.settings, call.env)
+    return _clean_answer("status", {**shown, "database": database})
 
 
 def prompt_context(call: Call, given: Arguments) -> ToolAnswer:
     """Return the block that the hook would add to a prompt."""
     from memory.health import accounts
 
-    value = accounts.explain_load(call.place, call.settings, given["prompt"].strip())
-    block = str(value["block"])
-    told = clean_for_model(
-        {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
+    load = accounts.explain_load(call.place, call.settings, given["prompt"].strip())
+    value = clean_for_model(
+        {key: load[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
     )
-    return ToolAnswer("load", told, (), block or "Nothing would come with this prompt.")
+    block = str(load["block"]) or "Nothing would come with this prompt."
+    return ToolAnswer("load", value, (), block)
 
 
 # ---- writing: candidates, which a person decides on
 
 
-def _answer_written(call: Call, store: Store, record: Record, said: str) -> ToolAnswer:
+def _answer_kept(call: Call, store: Store, record: Record, done: str) -> ToolAnswer:
+    return _clean_answer("kept", {"done": done, **_describe_record(call, record, store.place)})
+
+
+def _answer_written(call: Call, store: Store, record: Record, done: str) -> ToolAnswer:
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
-    return _clean_answer("kept", {"done": said, **_describe_record(call, record, store.place)})
+    return _answer_kept(call, store, record, done)
 
 
 def _split_labels(given: Arguments, key: str) -> list[str]:
-    return [
-        piece.strip() for said in given.get(key, ()) for piece in said.split(",") if piece.strip()
-    ]
+    labels = ",".join(given.get(key, ())).split(",")
+    return [label.strip() for label in labels if label.strip()]
+
+
+def _version_fields(given: Arguments) -> dict[str, Any]:
+    versions = _split_labels(given, "version")
+    return {"versions": versions} if versions else {}
 
 
 def remember(call: Call, given: Arguments) -> ToolAnswer:
@@ -407,41 +379,30 @@ def remember(call: Call, given: Arguments) -> ToolAnswer:
     text = strip_private(given["text"]).strip()
     if not text:
         raise UsageError("nothing is left to keep: all of it is marked private")
-    store = call.store()
+    store, session = call.store(), find_session_id(call)
     if given.get("kind") == "note":
         return _write_note(call, store, text)
+    title, tags = one_line(strip_private(given.get("title", ""))), _split_labels(given, "tags")
     if given.get("kind") == "checkpoint":
         from memory.capture import byhand
 
-        title = one_line(strip_private(given.get("title", "")))
         words = title + "\n\n" + text if title else text
-        kept = byhand.write_note(
-            store,
-            call.place,
-            words,
-            _split_labels(given, "tags"),
-            find_session_id(call),
-            call.now,
-            "agent",
-        )
+        kept = byhand.write_note(store, call.place, words, tags, session, call.now, "agent")
         return _answer_written(call, store, kept, "written")
     from memory.knowledge import duplicates
 
-    title = one_line(strip_private(given.get("title", ""))) or extract_title(text)
+    title = title or extract_title(text)
     existing = duplicates.find_similar_learning(call.place, call.settings, call.now, title, text)
     if existing:
-        return _clean_answer(
-            "kept", {"done": "already there", **_describe_record(call, existing, call.place)}
-        )
-    versions = _split_labels(given, "version")
+        return _answer_kept(call, store, existing, "already there")
     kept = store.add(
         "learning",
         title,
         text + "\n",
-        tags=_split_labels(given, "tags"),
+        tags=tags,
         source="agent",
-        session=find_session_id(call),
-        extra={"accepted": False, **({"versions": versions} if versions else {})},
+        session=session,
+        extra={"accepted": False, **_version_fields(given)},
     )
     return _answer_written(
         call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
@@ -454,12 +415,11 @@ def _write_note(call: Call, store: Store, text: str) -> ToolAnswer:
     session = find_session_id(call)
     if not session:
         raise UsageError("a note is of a session, and this client names none")
-    made, changed = notekeeping.keep_session_note(store, session, text)
+    note, changed = notekeeping.keep_session_note(store, session, text)
     call.changed += changed
-    dropped = "; ".join(one_line(one.text) for one in made.dropped)
-    return _answer_written(
-        call, store, made.record, "written" + ("; left out: " + dropped if dropped else "")
-    )
+    dropped = "; ".join(one_line(item.text) for item in note.dropped)
+    done = "written" + ("; left out: " + dropped if dropped else "")
+    return _answer_written(call, store, note.record, done)
 
 
 def suggest_rule(call: Call, given: Arguments) -> ToolAnswer:
@@ -476,26 +436,15 @@ def suggest_rule(call: Call, given: Arguments) -> ToolAnswer:
     body = strip_private(given.get("body", "")).strip()
     body = body + "\n" if body else ""
     existing = store.same("rule", title, body)
-    kept = existing or store.add(
-        "rule",
-        title,
-        body,
-        tags=_split_labels(given, "tags"),
-        source="agent",
-        extra={
-            "rationale": rationale,
-            "suggested_by": "agent",
-            **({"links": links} if links else {}),
-        },
-    )
-    return _answer_written(
-        call,
-        store,
-        kept,
-        "already there"
-        if existing
-        else "suggested: the user can approve it with `dayleaf review` in a terminal",
-    )
+    if existing:
+        return _answer_written(call, store, existing, "already there")
+    fields: dict[str, Any] = {"rationale": rationale, "suggested_by": "agent"}
+    if links:
+        fields["links"] = links
+    tags = _split_labels(given, "tags")
+    kept = store.add("rule", title, body, tags=tags, source="agent", extra=fields)
+    done = "suggested: the user can approve it with `dayleaf review` in a terminal"
+    return _answer_written(call, store, kept, done)
 
 
 def add_resource(call: Call, given: Arguments) -> ToolAnswer:
@@ -508,24 +457,19 @@ def add_resource(call: Call, given: Arguments) -> ToolAnswer:
     source = material.read_file(path)
     existing = material.find_resource(store, source.path, layout.PRIVATE)
     if existing:
-        return _clean_answer(
-            "kept", {"done": "already there", **_describe_record(call, existing, place)}
-        )
-    versions = _split_labels(given, "version")
+        return _answer_kept(call, store, existing, "already there")
     kept = material.add_resource(
         store,
         source,
         given.get("type") or material.guess_type(source),
         layout.PRIVATE,
         one_line(given.get("title", "")),
-        {"source": "agent", "extra": {"versions": versions} if versions else {}},
+        {"source": "agent", "extra": _version_fields(given)},
     )
-    waits = (
-        "; a script, which waits for the user's approval"
-        if material.resource_type(kept) == "script"
-        else ""
-    )
-    return _answer_written(call, store, kept, "kept" + waits)
+    done = "kept"
+    if material.resource_type(kept) == "script":
+        done += "; a script, which waits for the user's approval"
+    return _answer_written(call, store, kept, done)
 
 
 def feedback(call: Call, given: Arguments) -> ToolAnswer:
@@ -537,22 +481,18 @@ def feedback(call: Call, given: Arguments) -> ToolAnswer:
     book = ledger.find_ledger(place, found.name)
     ledger.append_event(book, found.id, given["verdict"], call.now, find_session_id(call))
     counts = lookup.credit_successors(place, ledger.rewrite_derived(book)).counts(found.id)
-    return _clean_answer(
-        "feedback", {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
-    )
+    value = {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
+    return _clean_answer("feedback", value)
 
 
 def suggest_change(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolAnswer:
     """Store a change of a person's record as a suggestion."""
     from memory.knowledge import suggestions
 
-    kept = suggestions.store_suggestion(call.store(), refused, words, find_session_id(call))
-    return _answer_written(
-        call,
-        call.store(),
-        kept,
-        "suggested: the record is a person's, who can accept this with `dayleaf review`",
-    )
+    store = call.store()
+    kept = suggestions.store_suggestion(store, refused, words, find_session_id(call))
+    done = "suggested: the record is a person's, who can accept this with `dayleaf review`"
+    return _answer_written(call, store, kept, done)
 
 
 # ---- running
@@ -565,7 +505,8 @@ def run_script(call: Call, given: Arguments) -> ToolAnswer:
 
     if call.env.get(NESTED):
         raise UsageError("scripts do not run inside a model that dayleaf started")
-    if given.get("timeout", 1) > scripts.SECONDS:
+    timeout = given.get("timeout", scripts.SECONDS)
+    if timeout > scripts.SECONDS:
         raise UsageError("run_script: 'timeout' can be at most %d seconds" % scripts.SECONDS)
     found = call.store().find(given["id"])
     order = scripts.prepare_run(found, call.place, given.get("args", ()), call.env)
@@ -575,9 +516,7 @@ def run_script(call: Call, given: Arguments) -> ToolAnswer:
         output[number] += data
         del output[number][: -4 * OUTPUT_CHARS]
 
-    status, in_time = scripts.run_script(
-        order, call.place.cache, given.get("timeout", scripts.SECONDS), tell, STOP_EVENT
-    )
+    status, in_time = scripts.run_script(order, call.place.cache, timeout, tell, STOP_EVENT)
     out, err = (
         bytes(output[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2)
     )

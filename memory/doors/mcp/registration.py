@@ -13,10 +13,8 @@ from memory.store import process
 
 SERVER = "dayleaf"  # the server's name in the client
 CONFIG_LIMIT = 64 << 20  # bytes of the client's file, which grows with its projects
-TIMEOUT, OUTPUT_LIMIT = (
-    60.0,
-    1 << 16,
-)  # that the client may take to write it down, bytes of what it says
+# seconds that the client may take to write it down, bytes of what it says
+TIMEOUT, OUTPUT_LIMIT = 60.0, 1 << 16
 
 
 def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
@@ -55,24 +53,13 @@ def read_registration(env: dict[str, str]) -> str:
 
 def find_command(env: dict[str, str]) -> str:
     """Return the path of dayleaf's link, else of its program."""
-    link = env.get("HOME", "") + "/.local/bin/dayleaf"
-    return (
-        link
-        if files.is_link(link) and files.real_path(link) == files.real_path(checkup.program_path())
-        else checkup.program_path()
-    )
+    link, program = env.get("HOME", "") + "/.local/bin/dayleaf", checkup.program_path()
+    is_ours = files.is_link(link) and files.real_path(link) == files.real_path(program)
+    return link if is_ours else program
 
 
 def _run_client(client: str, words: list[str], env: dict[str, str]) -> process.ProcessResult:
     return process.run([client, *words[1:]], b"", TIMEOUT, env, "", OUTPUT_LIMIT)
-
-
-def _make_error(words: list[str], done: process.ProcessResult) -> DayleafError:
-    said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
-    return DayleafError(
-        "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
-        % (shlex.join(words), one_line(said)[:200])
-    )
 
 
 def _report_missing_client(words: list[str], env: dict[str, str], on: bool) -> str:
@@ -101,7 +88,11 @@ def register(env: dict[str, str], on: bool) -> str:
         _run_client(client, remove, env)
         done = _run_client(client, words, env)
     if done.rc and (on or read_registration(env)):
-        raise _make_error(words, done)
+        why = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
+        raise DayleafError(
+            "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
+            % (shlex.join(words), one_line(why)[:200])
+        )
     return "Claude Code %s `dayleaf mcp` from its next session on" % (
         "starts" if on else "no longer starts"
     )

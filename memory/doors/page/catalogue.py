@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from importlib.util import find_spec
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -32,17 +33,15 @@ from memory.store import ledger, redactor
 from memory.store.store import Store
 
 FRESH = 1.0  # seconds until files are compared again
-MANY, LATE = (
-    20_000,
-    30.0,
-)  # with more files, they are compared after an answer, so many seconds apart
+# with more files than MANY they are compared after an answer, every LATE seconds
+MANY, LATE = 20_000, 30.0
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a new time
 
 
 class Card(NamedTuple):
-    """The fields of a record that lists need.
+    """The fields of a record that the lists show.
 
-    until: end of the time it is about.  session, branch, author: "" for none.  again: a checkpoint
+    until: end of its time.  session, branch, author: "" for none.  again: a checkpoint
     without news.  said: the day of the user's wish, "" for other records.  end: its kind as an end
     of a link, such as `script`.
     """
@@ -60,7 +59,6 @@ class Card(NamedTuple):
     accepted: bool
     active: bool
     labels: Sequence[str]
-    tokens: int
     again: bool
     said: str
     end: str
@@ -85,18 +83,21 @@ class GivenRecords(NamedTuple):
 
 
 class Catalogue:
-    """The cards of one project; generation: number of changes seen."""
+    """The cards of one project."""
 
     def __init__(self, place: Place, settings: Config, now: Callable[[], float]):
         self._place, self._settings, self._now = place, settings, now
         self._lock = threading.RLock()
+        # (size and time of the file, what is known of it) by name
         self._cards: dict[str, tuple[str, Card | None]] = {}
         self._given: dict[str, tuple[str, GivenRecords]] = {}
-        self._kept: FactCache | None = None
-        self._looked = float("-inf")
+        self._kept = FactCache(
+            place, "page", (sys.modules[__name__], records, redactor), bool(find_spec("yaml"))
+        )
+        self._compared = float("-inf")
         self._writers: dict[str, str] | None = None
-        self._made: dict[str, tuple[tuple[object, ...], Any]] = {}
-        self.generation = 0
+        self._derived: dict[str, tuple[tuple[object, ...], Any]] = {}
+        self._changes = 0
 
     # ---- what there is
 
@@ -130,28 +131,17 @@ class Catalogue:
                 groups.setdefault(card.key, []).append(card)
         return groups
 
-    def list_names(self, session: str) -> list[str]:
-        groups: dict[str, list[str]] = self.derive("names", self._group_names)
-        return list(groups.get(session, ()))
-
-    def _group_names(self) -> dict[str, list[str]]:
-        groups: dict[str, list[str]] = {}
-        for card in self.cards():
-            if card.session:
-                groups.setdefault(card.session, []).append(card.name)
-        return groups
-
     def derive(self, name: str, make: Callable[[], Any], *more: object) -> Any:
         """Return a value made from the cards, cached until they change.
 
-        more: other values that it depends on.
+        more: other values that it is made from.
         """
         with self._lock:
             self._refresh_if_due()
-            stamp = (self.generation, *more)
-            found = self._made.get(name)
+            stamp = (self._changes, *more)
+            found = self._derived.get(name)
             if found is None or found[0] != stamp:
-                found = self._made[name] = (stamp, make())
+                found = self._derived[name] = (stamp, make())
             return found[1]
 
     def find_names(self, words: str) -> set[str]:
@@ -169,54 +159,53 @@ class Catalogue:
     @property
     def is_due(self) -> bool:
         """Whether to compare the files after this answer."""
-        return len(self._cards) > MANY and self._now() - self._looked > LATE
+        return len(self._cards) > MANY and self._now() - self._compared > LATE
 
     def _refresh_if_due(self) -> None:
-        first = self._kept is None
-        if first or (len(self._cards) <= MANY and self._now() - self._looked > FRESH):
+        if len(self._cards) <= MANY and self._now() - self._compared > FRESH:
             self.refresh()
 
     def refresh(self) -> None:
         """Compare the cards with the files, and read changed files."""
         with self._lock:
-            first = self._kept is None
+            first, now = not self._changes, self._now()
+            store = Store(self._place, self._settings, now)
+            listed = [(name, size, mtime) for name, _, mtime, size in Listing(self._place).found]
+            self._update(self._cards, listed, partial(self._read_card, store))
+            self._update(self._given, self._list_receipts(), self._read_receipts)
+            self._compared = now
             if first:
-                self._kept = FactCache(
-                    self._place,
-                    "page",
-                    (sys.modules[__name__], records, redactor),
-                    bool(find_spec("yaml")),
-                )
-            changed = self._refresh_records() + self._refresh_receipts()
-            self._looked = self._now()
-            if changed or first:
-                self.generation += 1
-            if first:
+                self._changes += 1
                 self.save()
 
     def save(self) -> None:
         """Write the cache for later runs."""
         with self._lock:
-            if self._kept is not None:
-                self._kept.save()
+            self._kept.save()
 
-    def _refresh_records(self) -> int:
-        store = Store(self._place, self._settings, self._now())
-        settled, there, changed = int(self._now() * 1e9) - SETTLED, set(), 0
-        for name, _, mtime, size in Listing(self._place).found:
+    def _update(
+        self,
+        known: dict[str, tuple[str, Any]],
+        listed: Iterable[tuple[str, int, int]],
+        read: Callable[[str, str, bool], Any],
+    ) -> None:
+        """Update what is known of files: read new and changed ones, forget missing ones.
+
+        listed: (name, size, mtime in ns) of the files.  read: called with a file's name, its size
+        and time as text, and whether it is older than SETTLED.
+        """
+        settled, there = int(self._now() * 1e9) - SETTLED, set()
+        for name, size, mtime in listed:
             there.add(name)
             stamp = "%d %d" % (size, mtime)
-            known = self._cards.get(name)
-            if known is None or known[0] != stamp:
-                changed += 1
-                self._cards[name] = (stamp, self._read_card(store, name, stamp, mtime < settled))
-        gone = self._cards.keys() - there
-        for name in gone:
-            del self._cards[name]
-        return changed + len(gone)
+            if name not in known or known[name][0] != stamp:
+                known[name] = (stamp, read(name, stamp, mtime < settled))
+                self._changes += 1
+        for name in known.keys() - there:
+            del known[name]
+            self._changes += 1
 
     def _read_card(self, store: Store, name: str, stamp: str, settled: bool) -> Card | None:
-        assert self._kept is not None
         found = self._kept.get(name, stamp, "card")
         if found is not None:
             return Card(name, *found)
@@ -228,29 +217,16 @@ class Catalogue:
             self._kept.put(name, stamp, "card", list(card[1:]))
         return card
 
-    def _refresh_receipts(self) -> int:
-        folder, changed, there = self._place.receipts_folder, 0, set()
-        settled = int(self._now() * 1e9) - SETTLED
+    def _list_receipts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield (session, size, mtime in ns) of each file of receipts."""
+        folder = self._place.receipts_folder
         for entry in files.list_folder(folder):
-            if not entry.endswith(".jsonl"):
-                continue
-            session = entry[:-6]
-            with suppress(OSError):
-                stat = os.stat(folder + "/" + entry)
-                there.add(session)
-                stamp = "%d %d" % (stat.st_size, stat.st_mtime_ns)
-                known = self._given.get(session)
-                if known is None or known[0] != stamp:
-                    changed += 1
-                    kept = self._read_receipts(session, stamp, stat.st_mtime_ns < settled)
-                    self._given[session] = (stamp, kept)
-        gone = self._given.keys() - there
-        for session in gone:
-            del self._given[session]
-        return changed + len(gone)
+            if entry.endswith(".jsonl"):
+                with suppress(OSError):
+                    stat = os.stat(folder + "/" + entry)
+                    yield entry[:-6], stat.st_size, stat.st_mtime_ns
 
     def _read_receipts(self, session: str, stamp: str, settled: bool) -> GivenRecords:
-        assert self._kept is not None
         name = "receipts/" + session
         found = self._kept.get(name, stamp, "given")
         if found is None:
@@ -275,11 +251,11 @@ class Catalogue:
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):
-                asked = Repository(self._place, dict(os.environ))
-                me = asked.me()
+                repository = Repository(self._place, dict(os.environ))
+                me = repository.me()
                 self._writers = {
                     path: "you" if address == me else one_line(who, 60)
-                    for path, (who, address, _) in asked.authors().items()
+                    for path, (who, address, _) in repository.authors().items()
                 }
         return self._writers.get(
             "%s%s" % (self._place.shared[len(self._place.root) + 1 :], name[1:]), ""
@@ -305,7 +281,6 @@ def make_card(record: Record) -> Card:
         record.accepted,
         record.active,
         list(dict.fromkeys((*record.topics, *record.tags))),
-        record.tokens,
         record.kind == "checkpoint" and handoffs.is_repetition(record),
         text(wishes.SAID) if record.kind == "rule" else "",
         record.end,

@@ -6,6 +6,8 @@ It needs only the standard library, so markdown stays as it was written.
 from __future__ import annotations
 
 import base64
+import calendar
+import datetime
 import hashlib
 import os
 from collections.abc import Sequence
@@ -29,10 +31,6 @@ from memory.store.store import Store
 from memory.terminal import localtimes
 
 FOLDER = Path(__file__).parent / "templates"
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 
 
 class Contents(NamedTuple):
@@ -89,8 +87,8 @@ def _redact_record(record: Record, settings: Config) -> Record:
 
 def find_session(record: Record) -> str:
     """Return the session of a record, else its own id."""
-    said = record.meta.get("session")
-    return said if isinstance(said, str) and said else record.id
+    session = record.meta.get("session")
+    return session if isinstance(session, str) and session else record.id
 
 
 def _choose_record(group: Sequence[Record]) -> Record:
@@ -125,24 +123,26 @@ def _hash_text(text: str) -> str:
     return "'sha256-%s'" % base64.b64encode(digest).decode("ascii")
 
 
-def _render_sessions(told: Sequence[Record], offset: clock.Offset) -> str:
-    if not told:
+def _render_sessions(sessions: Sequence[Record], offset: clock.Offset) -> str:
+    if not sessions:
         return ""
-    days = groupby(told, key=lambda one: clock.day(one.created + offset(one.created)))
+    days = ""
+    for day, group in groupby(
+        sessions, key=lambda record: clock.day(record.created + offset(record.created))
+    ):
+        articles = "".join(_render_session(record, offset) for record in group)
+        days += '<section class="day"><h2>%s</h2>%s</section>\n' % (format_day(day), articles)
     return '<details id="sessions" open><summary>%s</summary>\n%s</details>' % (
-        format_count(len(told), "session"),
-        "".join(
-            '<section class="day"><h2>%s</h2>%s</section>\n'
-            % (format_day(day), "".join(_render_session(one, offset) for one in of))
-            for day, of in days
-        ),
+        format_count(len(sessions), "session"),
+        days,
     )
 
 
 def format_day(day: str) -> str:
     """Format a day as `Thursday, 19 November 2026`."""
-    weekday = WEEKDAYS[clock.weekday(clock.parse(day) or 0.0)]
-    return "%s, %d %s %s" % (weekday, int(day[8:]), MONTHS[int(day[5:7]) - 1], day[:4])
+    date = datetime.date.fromisoformat(day)
+    weekday, month = calendar.day_name[date.weekday()], calendar.month_name[date.month]
+    return "%s, %d %s %s" % (weekday, date.day, month, day[:4])
 
 
 def _render_session(record: Record, offset: clock.Offset) -> str:
@@ -187,13 +187,13 @@ def _escape_line(text: str) -> str:
 
 def require_free_path(path: str) -> None:
     """Raise StoreError for an existing file or a missing folder."""
-    said, folder = one_line(path), os.path.dirname(os.path.abspath(path))
+    name, folder = one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):
-        raise StoreError("%s is there already; --export never overwrites, name another FILE" % said)
+        raise StoreError("%s is there already; --export never overwrites, name another FILE" % name)
     if not files.is_folder(folder):
         raise StoreError(
             "%s: not written, %s is no folder; make it first, or name another FILE"
-            % (said, one_line(folder))
+            % (name, one_line(folder))
         )
 
 

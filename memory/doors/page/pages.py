@@ -62,23 +62,15 @@ GROUP_NAMES = {
     "refused": "script, rejected",
     "candidate": "suggested",
 }  # where the name differs
-COMMANDS = {  # to keep, drop or change a record
-    "learning": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
-    "suggested": {
-        "keep": "dayleaf notes harvest accept %s",
-        "drop": "dayleaf notes harvest reject %s",
-        "edit": "dayleaf record edit %s",
-    },
-    "rule": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
-    "waiting rule": {
-        "keep": "dayleaf rule approve %s",
-        "drop": "dayleaf rule reject %s",
-        "edit": "dayleaf record edit %s",
-    },
-    "rejected rule": {"keep": "dayleaf rule approve %s", "drop": "dayleaf record forget %s"},
-    "script": {"keep": "dayleaf resource approve %s", "drop": "dayleaf resource reject %s"},
-    "record": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
+# verbs that keep, drop or change a record, by its kind and state
+FORGET, EDIT = "record forget", "record edit"
+COMMANDS = {
+    "suggested": {"keep": "notes harvest accept", "drop": "notes harvest reject", "edit": EDIT},
+    "waiting rule": {"keep": "rule approve", "drop": "rule reject", "edit": EDIT},
+    "rejected rule": {"keep": "rule approve", "drop": FORGET},
+    "record": {"drop": FORGET, "edit": EDIT},
 }
+NO_OUTLINE = checkpointoutline.Outline((), (), (), (), (), (), ())
 SECTIONS = {"learning": "Learnings", "rule": "Rules", "wish": "Wishes"}
 
 
@@ -114,11 +106,7 @@ class Pages:
 
     # ---- the open index
 
-    def is_outdated(self, live: bool = False) -> bool:
-        """Return whether to open the index again; live: while typing."""
-        return self._searcher is None or self.now - self._opened > (TYPED if live else OLD)
-
-    def reopen_index(self) -> None:
+    def _reopen_index(self) -> search.Searcher:
         """Open the index again, and close the old one."""
         fresh = search.Searcher(self.place, self.settings, self._semantic)
         now = self.now
@@ -127,27 +115,28 @@ class Pages:
             before, self._searcher, self._opened = self._searcher, fresh, now
             if before is not None:
                 before.__exit__()
+        return fresh
 
     def update(self, live: bool = False) -> None:
         """Refresh index and catalogue after an answer; live: while typing."""
-        if self._searcher is None or live and self.is_outdated(live):
-            self.reopen_index()
+        if self._searcher is None or live and self.now - self._opened > TYPED:
+            self._reopen_index()
         if self.catalogue.is_due:
             self.catalogue.refresh()
 
+    def _open_index(self, live: bool) -> search.Searcher:
+        """Return the index, opened again if old; live: a query is being typed."""
+        is_old = not live and self.now - self._opened > OLD
+        return self._reopen_index() if self._searcher is None or is_old else self._searcher
+
     def _search(self, query: Query, live: bool = False, dsn: str = "") -> hit.RecallResult:
         with self._lock:
-            if self._searcher is None or not live and self.is_outdated():
-                self.reopen_index()
-            assert self._searcher is not None
-            self._searcher.dsn = dsn
-            return self._searcher.answer(query, self.now, clock.local_offset)
+            searcher = self._open_index(live)
+            searcher.dsn = dsn
+            return searcher.answer(query, self.now, clock.local_offset)
 
     def _open_shelf(self, live: bool = False) -> Shelf:
-        if self._searcher is None or not live and self.is_outdated():
-            self.reopen_index()
-        assert self._searcher is not None
-        return next(iter(self._searcher.shelves.values()))
+        return next(iter(self._open_index(live).shelves.values()))
 
     def _open_store(self) -> Store:
         return Store(self.place, self.settings, self.now)
@@ -180,27 +169,28 @@ class Pages:
         """Return the page of sessions by day; after: an entry's mark."""
         now = self.now
         offset = clock.local_offset
-        found = timeline.filter_entries(self.catalogue, wanted, offset)
-        part = timeline.make_slice(found, after, PAGE_SIZE)
+        entries = timeline.filter_entries(self.catalogue, wanted, offset)
+        slice_ = timeline.make_slice(entries, after, PAGE_SIZE)
         days: dict[str, list[dict[str, Any]]] = {}
         store = self._open_store()
-        for entry in part.entries:
-            told = self._make_entry(store, entry)
-            if told:
-                days.setdefault(clock.day(entry.at + offset(entry.at)), []).append(told)
+        for entry in slice_.entries:
+            shown = self._make_entry(store, entry)
+            if shown:
+                days.setdefault(clock.day(entry.at + offset(entry.at)), []).append(shown)
         undated = wanted._replace(since="", until="")
         every = (
-            found if undated == wanted else timeline.filter_entries(self.catalogue, undated, offset)
+            entries
+            if undated == wanted
+            else timeline.filter_entries(self.catalogue, undated, offset)
         )
         over = plots.make_periods(min((e.began for e in every), default=now), now, offset)
-        strip = plots.make_chart(
-            "", ("",), over, [over.count_by_period(e.began for e in every)], offset
-        )
+        strip = plots.make_chart("", over, ("",), over.count_by_period(e.began for e in every))
+        branches = timeline.list_branches(self.catalogue)
         return self._make_sheet(
             "timeline",
             "Timeline",
             days=days,
-            part_of=part,
+            part_of=slice_,
             wanted=wanted,
             address=_list_parameters(wanted),
             undated=_list_parameters(undated),
@@ -208,8 +198,8 @@ class Pages:
             today=clock.day(now + offset(now)),
             plan=self._find_plan(store),
             handoff=handoffs.read_current(self.place),
-            branches=timeline.list_branches(self.catalogue)[:BRANCHES],
-            every_branch=[each.name for each in timeline.list_branches(self.catalogue)],
+            branches=branches[:BRANCHES],
+            every_branch=[branch.name for branch in branches],
             authors=timeline.list_authors(self.catalogue),
             kinds=timeline.KINDS,
             strip=strip if len(every) > 1 else None,
@@ -235,51 +225,38 @@ class Pages:
             "author": entry.author,
         }
 
+    def _read_session(self, id: str) -> list[Record]:
+        names = [card.name for card in self.catalogue.cards() if card.session == id]
+        read = _read_records(self._open_store(), names)
+        return [record for record in read if record.meta.get("session") == id]
+
     def session(self, id: str) -> Sheet:
         """Return a session's page: checkpoints, conversation, given records."""
-        names = self.catalogue.list_names(id)
-        read = [
-            record
-            for record in _read_records(self._open_store(), names)
-            if record.meta.get("session") == id
-        ]
+        read = self._read_session(id)
         checkpoints = sorted(_filter_kind(read, "checkpoint"), key=lambda r: -r.created)
-        telling = _drop_repetitions(checkpoints)
+        telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
         talked = next(iter(_filter_kind(read, "conversation")), None)
         events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        pieces: list[Piece] = []
-        exchanges: list[talk.Exchange] = []
-        if talked:
-            pieces, exchanges = _list_pieces(talked), talk.list_exchanges(talked)
-        outlines = [
-            checkpointoutline.parse_outline(strip_private_record(record)) for record in checkpoints
-        ]
-        touched = _list_texts(pieces, FILE) + [path for one in outlines for path in one.files]
         newest = telling[0] if telling else talked
+        dated = [record for record in read if record.kind in DATED_KINDS]
         if newest:
-            title = one_line(newest.title)
-            cards = [catalogue.make_card(record) for record in read if record.kind in DATED_KINDS]
-            what = _summarize_session(cards, newest)
+            what = _summarize_session([catalogue.make_card(record) for record in dated], newest)
         else:
-            title = "A session without a checkpoint"
-            began = _find_beginning(events) or self.now
-            what = {"branch": "", "began": began, "at": began}
+            what = _summarize_unwritten(events, self.now)
         return self._make_sheet(
             "session",
-            title,
+            what["title"],
             id=id,
             talk=talked,
             note=next(iter(_filter_kind(read, "note")), None),
             what=what,
             checkpoints=telling,
             others=[record for record in read if record.kind not in DATED_KINDS],
-            exchanges=exchanges,
-            commits=list(dict.fromkeys(_list_commits(pieces, outlines))),
-            files=list(dict.fromkeys(touched)),
-            addresses=list(dict.fromkeys(_list_texts(pieces, LINK))),
+            exchanges=talk.list_exchanges(talked) if talked else [],
             events=events,
+            **_list_work(talked, checkpoints),
         )
 
     def _list_pushes(self, session: str) -> list[dict[str, Any]]:
@@ -306,93 +283,68 @@ class Pages:
             unfinished, and vectors are not used.
         """
         now = self.now
-        asked, completed = words, ""
+        sought, completed = words, ""
         if live:
-            asked, completed = self._complete_last_word(words)
-        given = {
-            "query": asked,
-            "limit": LIVE if live else HITS,
-            "lexical": live,
-            "kind": kind,
-            "topic": topic,
-            "since": since,
-            "workspace": "all" if within == "all" else "",
-        }
+            sought, completed = self._complete_last_word(words)
+        given = {"query": sought, "limit": LIVE if live else HITS, "lexical": live}
+        given.update(kind=kind, topic=topic, since=since)
+        given["workspace"] = "all" if within == "all" else ""
         given = {key: value for key, value in given.items() if value}
         query = question.query_from_options(given, now, clock.local_offset)
-        idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
+        idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(sought))
         found = None if idle else self._search(query, live, "" if live else self._dsn)
         rows = [_make_row(one) for one in (found.hits if found else ())]
-        return self._make_sheet(
-            "search",
-            "Search",
-            words=words,
-            kind=kind,
-            topic=topic,
-            since=since,
-            within=within,
-            found=found,
-            rows=rows,
-            completed=completed,
-            groups=GROUP_NAMES,
-        )
+        filters = {"kind": kind, "topic": topic, "since": since, "within": within}
+        shown = {"found": found, "rows": rows, "completed": completed, "groups": GROUP_NAMES}
+        return self._make_sheet("search", "Search", words=words, **filters, **shown)
 
     def _complete_last_word(self, words: str) -> tuple[str, str]:
         """Return (query with its last word completed, that word or "")."""
         last = words.rpartition(" ")[2].lower()
         with self._lock:
-            held = self._open_shelf(live=True).backend
+            index = self._open_shelf(live=True).backend
             is_word = len(last) > 1 and last.isalnum() and last.isascii()
             terms = [term for term, _ in tokeniser.expand(last)] if is_word else []
-            if not terms or any(map(held.df, terms)):
+            if not terms or any(map(index.df, terms)):
                 return words, ""
-            known = held.vocabulary(last, tokeniser.LONGEST)
-            begun = max(((held.df(term), -len(term), term) for term in known), default=(0, 0, ""))
-        return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
+            known = index.vocabulary(last, tokeniser.LONGEST)
+            best = max(((index.df(term), -len(term), term) for term in known), default=(0, 0, ""))
+        return (words[: len(words) - len(last)] + best[2], best[2]) if best[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
         """Return a record's page: text, links, claims, sessions that got it."""
         try:
             found, place, merged = lookup.find_or_successor(self.place, self.settings, id)
-            of_record = hit.from_record(found, place.key, place.path(found.name))
+            found_hit = hit.from_record(found, place.key, place.path(found.name))
         except StoreError as missing:
-            of_record = lookup.find_distant(self.place, id, self._dsn, missing)
-            found, merged = of_record.record, ""
-            place = Place(self.place.home, of_record.workspace, "", "", "", "")
+            found_hit = lookup.find_distant(self.place, id, self._dsn, missing)
+            found, merged = found_hit.record, ""
+            place = Place(self.place.home, found_hit.workspace, "", "", "", "")
         found = redactor.clean_record(found, self.settings, place.key)
-        of_record = of_record._replace(record=found, title=found.title, body=found.body)
-        one = hit.add_display_fields(
-            [of_record], self.place, approvals.read_decisions(place.home), self.now
+        found_hit = found_hit._replace(record=found, title=found.title, body=found.body)
+        shown = hit.add_display_fields(
+            [found_hit], self.place, approvals.read_decisions(place.home), self.now
         )[0]
-        counts = lookup.credit_successors(
-            place, ledger.read(ledger.find_ledger(place, found.name))
-        ).counts(found.id)
+        tally = ledger.read(ledger.find_ledger(place, found.name))
+        counts = lookup.credit_successors(place, tally).counts(found.id)
         reasons = found.meta.get("feedback")
         with self._lock:
             shelf = self._open_shelf()
             here = place.key == self.place.key
-            outward = [
-                (
-                    link.relation,
-                    link.target,
-                    alongside.resolve_target(shelf, link.target) if here else None,
-                )
-                for link in found.links
+            outward = []
+            for link in found.links:
+                target = alongside.resolve_target(shelf, link.target) if here else None
+                outward.append((link.relation, link.target, target))
+            inward = [
+                (relations.find_inverse(link.relation), source)
+                for link, source in (alongside.read_incoming_links(shelf, found) if here else ())
             ]
-            inward = (
-                [
-                    (relations.find_inverse(link.relation), source)
-                    for link, source in alongside.read_incoming_links(shelf, found)
-                ]
-                if here
-                else []
-            )
         return self._make_sheet(
             "record",
             one_line(found.title),
             record=found,
-            one=one,
-            group=GROUP_NAMES.get(one.group, one.group),
+            one=shown,
+            group=GROUP_NAMES.get(shown.group, shown.group),
             merged=merged,
             counts=counts,
             outward=outward,
@@ -442,23 +394,19 @@ class Pages:
         )
 
     def _make_items(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        read = _read_records(self._open_store(), names)
-        folds = {
+        tallies = {
             book.path: lookup.credit_successors(self.place, ledger.read(book))
             for book in ledger.ledgers(self.place)
         }
-        return [
-            {
-                "record": record,
-                "state": self._find_state(record),
-                "uses": folds[ledger.find_ledger(self.place, record.name).path]
-                .counts(record.id)
-                .uses,
-                "commands": self._list_commands(record),
-                "said": record.meta.get(wishes.SAID) if record.kind == "rule" else "",
-            }
-            for record in read
-        ]
+        items = []
+        for record in _read_records(self._open_store(), names):
+            tally = tallies[ledger.find_ledger(self.place, record.name).path]
+            item = {"record": record, "state": self._find_state(record)}
+            item["uses"] = tally.counts(record.id).uses
+            item["commands"] = self._list_commands(record)
+            item["said"] = record.meta.get(wishes.SAID) if record.kind == "rule" else ""
+            items.append(item)
+        return items
 
     def _find_state(self, record: Record) -> str:
         if record.kind != "rule":
@@ -467,13 +415,13 @@ class Pages:
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _list_commands(self, record: Record) -> list[tuple[str, str]]:
-        what = "record"
-        if record.kind == "learning":
-            what = "learning" if record.accepted else "suggested"
-        elif record.kind == "rule":
-            state = self._find_state(record)
-            what = {"kept": "rule", "waiting": "waiting rule"}.get(state, "rejected rule")
-        return [(word, line % record.id) for word, line in COMMANDS[what].items()]
+        state = self._find_state(record) if record.kind in ("learning", "rule") else "kept"
+        what = "record" if state == "kept" else state
+        if record.kind == "rule" and what != "record":
+            what = "waiting rule" if state == "waiting" else "rejected rule"
+        return [
+            (word, "dayleaf %s %s" % (verb, record.id)) for word, verb in COMMANDS[what].items()
+        ]
 
     # ---- failures, and what waits
 
@@ -495,9 +443,9 @@ class Pages:
         cards = self.catalogue.cards()
         store = self._open_store()
         deciding = _read_records(
-            store, (c.name for c in cards if "rule" in c.kind or c.end == "script")
+            store, (c.name for c in cards if c.kind == "rule" or c.end == "script")
         )
-        waiting = [made for made in map(self._make_waiting, deciding) if made]
+        waiting = [one for one in map(self._make_waiting, deciding) if one]
         candidates = sorted(
             (c for c in cards if c.kind == "learning" and not c.accepted),
             key=lambda c: (-c.created, c.id),
@@ -514,29 +462,29 @@ class Pages:
         """Return a pending rule or script as data, None for others."""
         if record.kind != "rule" and record.end != "script":
             return None
-        matter, scope, standings = (
-            (RULE, approvals.approval_workspace, approvalstate.list_rule_states)
+        matter, list_states = (
+            (RULE, approvalstate.list_rule_states)
             if record.kind == "rule"
-            else (SCRIPT, approvals.script_workspace, approvalstate.list_script_states)
+            else (SCRIPT, approvalstate.list_script_states)
         )
-        (standing,) = standings([record], self.place)
+        (standing,) = list_states([record], self.place)
         if standing.state != "pending":
             return None
         waiting = {"record": record, "verb": matter.kind, "why": standing.why}
         try:
-            read = matter.read(self._open_store(), record.name)
+            pending = matter.read(self._open_store(), record.name)
         except DayleafError as error:
             return {**waiting, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
-        last = approvals.find_last_approved(
-            approvals.read_decisions(self.place.home), scope(record.name, self.place.key), record.id
-        )
-        before = approvals.read_approved_bytes(self.place.home, last) if last else None
+        home, data = self.place.home, pending.data
+        decided = approvals.read_decisions(home)
+        last = approvals.find_last_approved(decided, pending.scope, record.id)
+        before = approvals.read_approved_bytes(home, last) if last else None
         return {
             **waiting,
-            "text": escape_invisible(read.data.decode("utf-8", "backslashreplace")),
-            "sha256": files.sha256(read.data),
-            "hindered": read.hindrance,
-            "difference": screen.diff_contents(before, read.data) if before else [],
+            "text": escape_invisible(data.decode("utf-8", "backslashreplace")),
+            "sha256": files.sha256(data),
+            "hindered": pending.hindrance,
+            "difference": screen.diff_contents(before, data) if before else [],
         }
 
     # ---- figures
@@ -545,30 +493,32 @@ class Pages:
         """Return the page of charts."""
         now = self.now
         offset = clock.local_offset
-        made = self.catalogue.derive(
+        figures = self.catalogue.derive(
             "charts",
             lambda: plots.make_figures(self.catalogue, self.place, now, offset),
             clock.day(now + offset(now)),
             *(ledger.size(book) for book in ledger.ledgers(self.place)),
         )
-        return self._make_sheet("charts", "Charts", **made)
-
-
-def _drop_repetitions(checkpoints: list[Record]) -> list[Record]:
-    return [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
-
-
-def _find_beginning(events: Sequence[dict[str, Any]]) -> float | None:
-    return clock.parse(str(events[0].get("t"))) if events else None
+        return self._make_sheet("charts", "Charts", **figures)
 
 
 def _filter_kind(found: Sequence[Record], kind: str) -> list[Record]:
     return [record for record in found if record.kind == kind]
 
 
-def _list_pieces(talked: Record) -> list[Piece]:
-    turns = conversationpage.parse(talked.body, clock.day(talked.created))
-    return [piece for turn in turns for piece in turn.pieces]
+def _list_work(talked: Record | None, checkpoints: Sequence[Record]) -> dict[str, list[str]]:
+    """List the commits, files and pull requests of a session, each once."""
+    pieces: list[Piece] = []
+    if talked:
+        turns = conversationpage.parse(talked.body, clock.day(talked.created))
+        pieces = [piece for turn in turns for piece in turn.pieces]
+    outlines = [checkpointoutline.parse_outline(strip_private_record(r)) for r in checkpoints]
+    work = {
+        "commits": _list_commits(pieces, outlines),
+        "files": [*_list_texts(pieces, FILE), *(path for one in outlines for path in one.files)],
+        "addresses": _list_texts(pieces, LINK),
+    }
+    return {name: list(dict.fromkeys(texts)) for name, texts in work.items()}
 
 
 def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
@@ -578,9 +528,9 @@ def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
 def _list_commits(
     pieces: Sequence[Piece], outlines: Sequence[checkpointoutline.Outline]
 ) -> list[str]:
-    made = [piece for piece in pieces if piece.kind == COMMIT]
-    if made:
-        return [" ".join(filter(None, (piece.name[:10], piece.text))) for piece in made]
+    commits = [piece for piece in pieces if piece.kind == COMMIT]
+    if commits:
+        return [("%s %s" % (piece.name[:10], piece.text)).strip() for piece in commits]
     return [line for one in outlines[::-1] for line in one.commits]
 
 
@@ -594,30 +544,17 @@ def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
         "branch": branch if isinstance(branch, str) else "",
         "at": max(card.until for card in cards),
         "began": min(card.created for card in cards),
-        "checkpoints": sum(card.kind == "checkpoint" and not card.again for card in cards),
         "noted": any(card.kind == "note" for card in cards),
         "text": "",
     }
-    if record.kind != "checkpoint":
-        text = (
-            "" if record.kind in DATED_KINDS else one_line(strip_private_record(record).body, 400)
-        )
-        nothing: tuple[str, ...] = ()
-        return {
-            **summary,
-            "text": text,
-            "outcome": nothing,
-            "next": nothing,
-            "open": nothing,
-            "failing": nothing,
-            "commits": 0,
-        }
-    return {**summary, **_summarize_checkpoint(record)}
-
-
-def _summarize_checkpoint(checkpoint: Record) -> dict[str, Any]:
-    outline = checkpointoutline.parse_outline(strip_private_record(checkpoint))
+    shown = strip_private_record(record)
+    outline = NO_OUTLINE
+    if record.kind == "checkpoint":
+        outline = checkpointoutline.parse_outline(shown)
+    elif record.kind not in DATED_KINDS:
+        summary["text"] = one_line(shown.body, 400)
     return {
+        **summary,
         "outcome": (outline.outcome or outline.said)[:2],
         "next": outline.next,
         "open": tuple(line for line in outline.open if FAILS not in line),
@@ -626,22 +563,25 @@ def _summarize_checkpoint(checkpoint: Record) -> dict[str, Any]:
     }
 
 
+def _summarize_unwritten(events: Sequence[dict[str, Any]], now: float) -> dict[str, Any]:
+    first = clock.parse(str(events[0].get("t"))) if events else None
+    title = "A session without a checkpoint"
+    return {"title": title, "branch": "", "began": first or now, "at": first or now}
+
+
 def _list_parameters(wanted: Filter) -> list[tuple[str, str]]:
     """List a filter's (name, value) pairs for a page's address."""
     named = {**wanted._asdict(), "text": wanted.words}
     return [(name, value) for name, value in named.items() if value and name != "words"]
 
 
-def _make_row(one: Hit) -> dict[str, Any]:
-    said = [
+def _make_row(found: Hit) -> dict[str, Any]:
+    quotes = [
         {"head": localtimes.format_heading(quote), "text": quote.text, "turn": quote.turn}
-        for quote in one.quotes
+        for quote in found.quotes
     ]
-    return {
-        "hit": one,
-        "said": said,
-        "session": find_session(one.record) if one.record.meta.get("session") else "",
-    }
+    session = find_session(found.record) if found.record.meta.get("session") else ""
+    return {"hit": found, "said": quotes, "session": session}
 
 
 def _read_records(store: Store, names: Iterable[str]) -> list[Record]:

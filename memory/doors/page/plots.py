@@ -6,6 +6,7 @@ import statistics
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memory.core import clock
@@ -19,11 +20,15 @@ TOPICS, RECORDS = 10, 8  # drawn, listed
 
 
 class Periods(NamedTuple):
-    """Periods of one length, oldest first; unit: `day`, `week` or `month`."""
+    """Periods of one length, oldest first.
+
+    unit: `day`, `week` or `month`.  offset: of local time.
+    """
 
     unit: str
     starts: Sequence[float]
     end: float
+    offset: clock.Offset
 
     def at(self, instant: float) -> int:
         """Return the number of an instant's period, 0 for an earlier instant."""
@@ -31,19 +36,19 @@ class Periods(NamedTuple):
 
     def count_by_period(self, instants: Iterable[float]) -> list[int]:
         """Count the instants in each period."""
-        held = Counter(map(self.at, instants))
-        return [held[number] for number in range(len(self.starts))]
+        counts = Counter(map(self.at, instants))
+        return [counts[number] for number in range(len(self.starts))]
 
-    def label(self, number: int, offset: clock.Offset) -> str:
+    def label(self, number: int) -> str:
         """Return a period's name: `2026-11-16` or `2026-11`."""
         start = self.starts[number]
-        day = clock.day(start + offset(start))
+        day = clock.day(start + self.offset(start))
         return day[:7] if self.unit == "month" else day
 
-    def last_day(self, number: int, offset: clock.Offset) -> str:
+    def last_day(self, number: int) -> str:
         """Return the last day of a period."""
-        after = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
-        return clock.day(after - 1 + offset(after - 1))
+        last = (*self.starts, self.end)[number + 1] - 1
+        return clock.day(last + self.offset(last))
 
 
 def make_periods(first: float, now: float, offset: clock.Offset) -> Periods:
@@ -51,15 +56,15 @@ def make_periods(first: float, now: float, offset: clock.Offset) -> Periods:
     end, first = clock.midnight(now, offset, -1), min(first, now)
     if now - first <= DAYS * clock.DAY:
         day = min(clock.midnight(first, offset), clock.midnight(now, offset, 13))
-        return Periods("day", _list_starts(day, end, 1, offset), end)
+        return Periods("day", _list_starts(day, end, 1, offset), end, offset)
     if now - first <= WEEKS * 7 * clock.DAY:
         start = clock.midnight(first, offset, clock.weekday(first, offset))
-        return Periods("week", _list_starts(start, end, 7, offset), end)
+        return Periods("week", _list_starts(start, end, 7, offset), end, offset)
     year, number = clock.year_month(now, offset)
     back = clock.year_month(first, offset)
     months = min(12 * (year - back[0]) + number - back[1], MONTHS - 1)
     starts = [clock.month_start(year, number - ago, offset) for ago in range(months, -1, -1)]
-    return Periods("month", starts, end)
+    return Periods("month", starts, end, offset)
 
 
 def _list_starts(start: float, end: float, step: int, offset: clock.Offset) -> list[float]:
@@ -86,16 +91,10 @@ class Chart(NamedTuple):
     total: Sequence[float]
 
 
-def make_chart(
-    title: str,
-    names: Sequence[str],
-    over: Periods,
-    series: Sequence[Sequence[float]],
-    offset: clock.Offset,
-) -> Chart:
+def make_chart(title: str, over: Periods, names: Sequence[str], *series: Sequence[float]) -> Chart:
     """Return a chart; series: each with a value for every period."""
     columns = [
-        Column(over.label(number, offset), over.last_day(number, offset), values)
+        Column(over.label(number), over.last_day(number), values)
         for number, values in enumerate(zip(*series))
     ]
     most = max((max(values) for values in series), default=0)
@@ -133,66 +132,54 @@ def make_figures(
     catalogue: Catalogue, place: Place, now: float, offset: clock.Offset
 ) -> dict[str, Any]:
     """Return the data of the page of charts."""
-    cards, given = catalogue.cards(), [one for one in catalogue.given() if one.began]
+    cards, given = catalogue.cards(), [session for session in catalogue.given() if session.began]
     over = make_periods(min((card.created for card in cards), default=now), now, offset)
-    since_given = make_periods(min((one.began for one in given), default=now), now, offset)
+    since_given = make_periods(min((g.began for g in given), default=now), now, offset)
     begun = [min(card.created for card in group) for group in catalogue.sessions().values()]
+    used = _list_used(given, place)
+    uses = Counter(chain.from_iterable(used))
+    pushes = Counter(id for session in given for _, id in session.items)
+    titles = {card.id: card.title for card in cards}
+    most_given = sorted(pushes.items(), key=lambda row: (-row[1], -uses[row[0]], row[0]))[:RECORDS]
+    return {
+        "empty": not cards and not given,
+        "tiles": _make_tiles(len(begun), cards, given, uses.total()),
+        "charts": [
+            make_chart("Sessions", over, ("sessions",), over.count_by_period(begun)),
+            *_chart_given(since_given, given, used),
+        ],
+        "topics": _count_topics(over, cards),
+        "kinds": Counter(card.kind for card in cards).most_common(),
+        "rows": [Row(id, titles.get(id, id), number, uses[id]) for id, number in most_given],
+        "known_ids": titles.keys(),
+    }
+
+
+def _list_used(given: Sequence[GivenRecords], place: Place) -> list[list[str]]:
+    """List the ids of the records that each session's answers used."""
     uses = {
         (str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id")))
         for book in ledger.ledgers(place)
         for row in ledger.read_uses(book)
     }
-    pushed, used = _count_by_record(given, uses)
-    titles = {card.id: card.title for card in cards}
-    tokens = [g.tokens for g in given if g.tokens]
-    return {
-        "empty": not cards and not given,
-        "tiles": _make_tiles(begun, cards, pushed, used, tokens),
-        "charts": [
-            make_chart("Sessions", ("sessions",), over, [over.count_by_period(begun)], offset),
-            _chart_times(since_given, given, offset),
-            _chart_used(since_given, given, uses, offset),
-            _chart_tokens(since_given, given, offset),
-        ],
-        "topics": _count_topics(over, cards, offset),
-        "kinds": Counter(card.kind for card in cards).most_common(),
-        "rows": [
-            Row(id, titles.get(id, id), number, used[id])
-            for id, number in sorted(pushed.items(), key=lambda p: (-p[1], -used[p[0]], p[0]))
-        ][:RECORDS],
-        "known_ids": titles.keys(),
-    }
-
-
-def _count_by_record(
-    given: Sequence[GivenRecords], uses: set[tuple[str, str, str]]
-) -> tuple[Counter[str], Counter[str]]:
-    pushed: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for one in given:
-        short = ledger.hash_id(one.session)
-        pushed.update(id for _, id in one.items)
-        used.update(id for prompt, id in one.items if (short, prompt, id) in uses)
-    return pushed, used
+    hashes = [ledger.hash_id(session.session) for session in given]
+    return [
+        [id for prompt, id in session.items if (hash, prompt, id) in uses]
+        for hash, session in zip(hashes, given)
+    ]
 
 
 def _make_tiles(
-    begun: Sequence[float],
-    cards: Sequence[Card],
-    pushed: Counter[str],
-    used: Counter[str],
-    tokens: Sequence[int],
+    sessions: int, cards: Sequence[Card], given: Sequence[GivenRecords], used: int
 ) -> list[tuple[str, str]]:
-    given = sum(pushed.values())
+    pushed = sum(len(session.items) for session in given)
     learnt = sum(card.kind == "learning" and card.accepted for card in cards)
+    tokens = [session.tokens for session in given if session.tokens]
     return [
-        ("sessions", "{:,}".format(len(begun))),
+        ("sessions", "{:,}".format(sessions)),
         ("accepted learnings", "{:,}".format(learnt)),
-        ("records given to the model", "{:,}".format(given)),
-        (
-            "of these, used in the answer",
-            "%.0f %%" % (100 * sum(used.values()) / given) if given else "–",
-        ),
+        ("records given to the model", "{:,}".format(pushed)),
+        ("of these, used in the answer", "%.0f %%" % (100 * used / pushed) if pushed else "–"),
         (
             "tokens in a typical session",
             "{:,.0f}".format(statistics.median(tokens)) if tokens else "–",
@@ -200,41 +187,31 @@ def _make_tiles(
     ]
 
 
-def _chart_times(over: Periods, given: Sequence[GivenRecords], offset: clock.Offset) -> Chart:
-    counts = [0] * len(over.starts)
-    for one in given:
-        counts[over.at(one.began)] += one.times
-    return make_chart("Times the model was given something", ("times",), over, [counts], offset)
+def _chart_given(
+    over: Periods, given: Sequence[GivenRecords], used: Sequence[Sequence[str]]
+) -> list[Chart]:
+    """Return the charts of what sessions were given.
 
-
-def _chart_used(
-    over: Periods,
-    given: Sequence[GivenRecords],
-    uses: set[tuple[str, str, str]],
-    offset: clock.Offset,
-) -> Chart:
-    counts, used = [0] * len(over.starts), [0] * len(over.starts)
-    for one in given:
-        short, at = ledger.hash_id(one.session), over.at(one.began)
-        counts[at] += len(one.items)
-        used[at] += sum((short, prompt, id) in uses for prompt, id in one.items)
+    used: ids of the records that each session's answers used.
+    """
+    times, pushed, used_counts = ([0] * len(over.starts) for _ in range(3))
+    tokens: list[list[int]] = [[] for _ in over.starts]
+    for session, ids in zip(given, used):
+        at = over.at(session.began)
+        times[at] += session.times
+        pushed[at] += len(session.items)
+        used_counts[at] += len(ids)
+        tokens[at] += [session.tokens] if session.tokens else []
     title = "Records given to the model, and used in its answer"
-    return make_chart(title, ("given", "used"), over, [counts, used], offset)
-
-
-def _chart_tokens(over: Periods, given: Sequence[GivenRecords], offset: clock.Offset) -> Chart:
-    groups: dict[int, list[int]] = {}
-    for one in given:
-        if one.tokens:
-            groups.setdefault(over.at(one.began), []).append(one.tokens)
-    values = [
-        round(statistics.median(groups[number])) if number in groups else 0
-        for number in range(len(over.starts))
+    medians = [round(statistics.median(counts)) if counts else 0 for counts in tokens]
+    return [
+        make_chart("Times the model was given something", over, ("times",), times),
+        make_chart(title, over, ("given", "used"), pushed, used_counts),
+        make_chart("Tokens given in a typical session", over, ("tokens",), medians),
     ]
-    return make_chart("Tokens given in a typical session", ("tokens",), over, [values], offset)
 
 
-def _count_topics(over: Periods, cards: Sequence[Card], offset: clock.Offset) -> list[Topic]:
+def _count_topics(over: Periods, cards: Sequence[Card]) -> list[Topic]:
     counts: dict[str, Counter[int]] = {}
     for card in cards:
         if card.kind not in DATED_KINDS:
@@ -247,7 +224,7 @@ def _count_topics(over: Periods, cards: Sequence[Card], offset: clock.Offset) ->
             name,
             total,
             [
-                (over.label(n, offset), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
+                (over.label(n), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
                 for n in range(len(over.starts))
             ],
         )

@@ -45,21 +45,22 @@ class Projects:
                 place.root or paths.get(place.key, ""),
                 _find_last_change(place.private),
             )
-            for place in lookup.find_workspaces(self.first.place, "all")
+            for place in self._list_places()
         ]
         return sorted(found, key=lambda project: (-project.at, project.key))
 
     def pages(self, key: str) -> Pages:
         """Return the pages of a project; raise StoreError for an unknown one."""
         if key not in self._made:
-            place = next(
-                (one for one in lookup.find_workspaces(self.first.place, "all") if one.key == key),
-                None,
-            )
-            if place is None:
+            places = {place.key: place for place in self._list_places()}
+            if key not in places:
                 raise StoreError("there is no project '%s' here" % key[:60])
-            self._made[key] = self.first.for_project(*self._locate(place))
+            place, settings = self._locate(places[key])
+            self._made[key] = self.first.for_project(place, settings)
         return self._made[key]
+
+    def _list_places(self) -> list[Place]:
+        return lookup.find_workspaces(self.first.place, "all")
 
     def _locate(self, place: Place) -> tuple[Place, config.Config]:
         path = self._list_paths().get(place.key, "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -18,9 +19,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from memory.core import clock
+from memory.core import clock, layout
 from memory.core.plaintext import format_age, format_count, one_line, strip_hidden
-from memory.core.records import Record
 from memory.doors.page.onefile import FOLDER, format_day
 from memory.terminal import localtimes, screen
 
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 MOST_LINE = 2000  # characters of one line
 MOST_MARKDOWN = 1 << 18  # characters of one text
 TAGS = set(
-    (
-        "p br hr h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table "
-        "thead tbody tr th td"
-    ).split()
+    "p br hr h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th "
+    "td".split()
 )
 ATTRIBUTES = {
     "a": {"href", "title", "class"},
@@ -42,7 +40,6 @@ ATTRIBUTES = {
     "th": {"align"},
     "td": {"align"},
 }
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
 
 
@@ -66,29 +63,22 @@ def render_sheet(
     def to_record(id: str) -> str:
         return "%s/record/%s" % (base, quote(id, safe=""))
 
-    def to_session(told: dict[str, Any]) -> str:
-        return (
-            to_record(told["record"])
-            if told["by_hand"]
-            else "%s/session/%s" % (base, quote(told["id"], safe=""))
-        )
+    def to_session(entry: dict[str, Any]) -> str:
+        if entry["by_hand"]:
+            return to_record(entry["record"])
+        return "%s/session/%s" % (base, quote(entry["id"], safe=""))
 
-    return (
-        make_environment()
-        .get_template(sheet.name + ".html")
-        .render(
-            {
-                **sheet.values,
-                "title": sheet.title,
-                "page": sheet.name,
-                "base": base,
-                "part": part,
-                "root": root or base,
-                "projects": projects,
-                "to_record": to_record,
-                "to_session": to_session,
-            }
-        )
+    template = make_environment().get_template(sheet.name + ".html")
+    return template.render(
+        sheet.values,
+        title=sheet.title,
+        page=sheet.name,
+        base=base,
+        part=part,
+        root=root or base,
+        projects=projects,
+        to_record=to_record,
+        to_session=to_session,
     )
 
 
@@ -112,7 +102,8 @@ def make_environment() -> Environment:
         age=format_age,
         count=format_count,
         minute=localtimes.to_local,
-        localised=_localize_record,
+        localised=lambda record: localtimes.localize_body(record, record.body),
+        project=layout.project_name,
         ago=_format_age,
         hour=lambda instant: clock.iso(instant)[11:16],
         dayname=_format_day,
@@ -129,10 +120,6 @@ def load_templates() -> None:
 # ---- markdown
 
 
-def _localize_record(record: Record) -> str:
-    return localtimes.localize_body(record, record.body)
-
-
 def _format_day(day: str, today: str) -> str:
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
@@ -142,11 +129,11 @@ def _format_day(day: str, today: str) -> str:
 
 def _format_age(seconds: float) -> str:
     """Format an age as `3 hours ago` or `just now`."""
-    said = format_age(seconds)
-    number = said.rstrip(LETTERS)
+    age = format_age(seconds)
+    number = age.rstrip(ascii_lowercase)
     if not number:
         return "just now"
-    return format_count(int(number), UNITS[said[len(number) :]]) + " ago"
+    return format_count(int(number), UNITS[age[len(number) :]]) + " ago"
 
 
 @pass_context
@@ -159,9 +146,9 @@ def markdown_to_html(text: str, to_record: Callable[[str], str]) -> Markup:
 
     to_record: returns the address for a `[[link]]`.
     """
-    said = strip_hidden(text)
-    left = len(said) - MOST_MARKDOWN
-    html = _make_parser().render(said[:MOST_MARKDOWN], {"to_record": to_record})
+    shown = strip_hidden(text)
+    left = len(shown) - MOST_MARKDOWN
+    html = _make_parser().render(shown[:MOST_MARKDOWN], {"to_record": to_record})
     safe = nh3.clean(
         html,
         tags=TAGS,

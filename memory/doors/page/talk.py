@@ -71,24 +71,17 @@ def list_exchanges(record: Record) -> list[Exchange]:
 
 def _make_exchange(turn: hit.Turn) -> Exchange:
     found = conversationpage.parse(turn.text, turn.at[:10])
-    text = turn.text.partition("\n")[2].strip()
-    if not found:
-        return Exchange(turn.number, turn.at, turn.request, "", (), text)
-    asked = found[0].asked
-    if asked == SUMMARY:
-        taken_back = bool(turn.request) and not turn.request.startswith("(summary")
-        note = "taken back" if taken_back else "summary by the client"
-        request = turn.request.replace("(taken back)", "").strip() if taken_back else ""
-        return Exchange(turn.number, turn.at, request, note, (), text)
-    note = {GOES_ON: "goes on", TEAM: "another agent"}.get(asked, "")
-    return Exchange(
-        turn.number,
-        turn.at,
-        found[0].request.strip(),
-        note,
-        list(_group_pieces(found[0].pieces)),
-        "",
-    )
+    request, note, rest = turn.request, "", turn.text.partition("\n")[2].strip()
+    parts: list[Part] = []
+    if found and found[0].asked != SUMMARY:
+        request, rest = found[0].request.strip(), ""
+        note = {GOES_ON: "goes on", TEAM: "another agent"}.get(found[0].asked, "")
+        parts = list(_group_pieces(found[0].pieces))
+    elif found and request and not request.startswith("(summary"):
+        request, note = request.replace("(taken back)", "").strip(), "taken back"
+    elif found:
+        request, note = "", "summary by the client"
+    return Exchange(turn.number, turn.at, request, note, parts, rest)
 
 
 def _group_pieces(pieces: Sequence[Piece]) -> Iterator[Part]:
@@ -98,8 +91,8 @@ def _group_pieces(pieces: Sequence[Piece]) -> Iterator[Part]:
         elif kind == USER:
             yield from (Part("you", piece.text, mark=piece.name) for piece in some)
         else:
-            held = list(some)
-            yield Part("steps", _summarize_steps(held), [_make_step(piece) for piece in held])
+            steps = list(some)
+            yield Part("steps", _summarize_steps(steps), list(map(_make_step, steps)))
 
 
 def _find_speaker(piece: Piece) -> str:
@@ -116,21 +109,23 @@ def _make_step(piece: Piece) -> Step:
     if piece.kind == COMMIT:
         return Step("●", "commit", piece.name, one_line(piece.text))
     if piece.kind == REPORT:
-        told = ": ".join(filter(None, (piece.name, piece.text)))
-        return Step("·", "subagent", "", one_line(told))
+        report = ": ".join(filter(None, (piece.name, piece.text)))
+        return Step("·", "subagent", "", one_line(report))
     words = {FILE: piece.name, LINK: "pull request", MERGED: "merged"}
     return Step("·", words.get(piece.kind, "changed"), one_line(piece.text), "")
 
 
 def _summarize_steps(pieces: Sequence[Piece]) -> str:
     """Summarize steps as `2 calls, 1 failed · 3 files · 1 commit`."""
-    runs = sum(piece.times for piece in pieces if piece.kind == RUN)
-    failed = sum(piece.times for piece in pieces if piece.kind == RUN and piece.failed)
-    files = len({piece.text for piece in pieces if piece.kind == FILE})
-    commits = sum(piece.kind == COMMIT for piece in pieces)
-    links = sum(piece.kind == LINK for piece in pieces)
-    found = ((runs, "call"), (files, "file"), (commits, "commit"), (links, "pull request"))
-    said = [format_count(number, noun) for number, noun in found if number]
+    runs = [piece for piece in pieces if piece.kind == RUN]
+    failed = sum(piece.times for piece in runs if piece.failed)
+    counts = {
+        "call": sum(piece.times for piece in runs),
+        "file": len({piece.text for piece in pieces if piece.kind == FILE}),
+        "commit": sum(piece.kind == COMMIT for piece in pieces),
+        "pull request": sum(piece.kind == LINK for piece in pieces),
+    }
+    words = [format_count(number, noun) for noun, number in counts.items() if number]
     if failed:
-        said[0] += ", %d failed" % failed
-    return " · ".join(said) or format_count(len(pieces), "step")
+        words[0] += ", %d failed" % failed
+    return " · ".join(words) or format_count(len(pieces), "step")

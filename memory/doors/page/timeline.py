@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 from memory.core import UsageError, clock
@@ -40,7 +41,7 @@ class Filter(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A session, or a record of no session; at: its end."""
+    """A session or a single record; at: its end."""
 
     at: float
     began: float
@@ -59,12 +60,11 @@ class Entry(NamedTuple):
 class Slice(NamedTuple):
     """A page of the entries.
 
-    older: mark of its last entry, "" on the last page.  total: of all pages.
+    older: mark of its last entry, "" on the last page.
     """
 
     entries: Sequence[Entry]
     older: str
-    total: int
 
 
 def list_entries(catalogue: Catalogue) -> list[Entry]:
@@ -73,9 +73,12 @@ def list_entries(catalogue: Catalogue) -> list[Entry]:
 
 
 def _make_entries(catalogue: Catalogue) -> list[Entry]:
-    found = [
-        _make_session_entry(catalogue, key, cards) for key, cards in catalogue.sessions().items()
-    ]
+    found = []
+    for key, cards in catalogue.sessions().items():
+        newest = choose_card(cards)
+        at, began = max(card.until for card in cards), min(card.created for card in cards)
+        author = catalogue.author(newest)
+        found.append(Entry(at, began, key, SESSION, newest.branch, author, cards))
     found += [
         Entry(c.created, c.created, c.id, c.kind, c.branch, catalogue.author(c), (c,))
         for c in catalogue.cards()
@@ -88,57 +91,40 @@ def _sort_key(entry: Entry) -> tuple[float, str]:
     return -entry.at, entry.key
 
 
-def _make_session_entry(catalogue: Catalogue, key: str, cards: Sequence[Card]) -> Entry:
-    newest = choose_card(cards)
-    return Entry(
-        max(card.until for card in cards),
-        min(card.created for card in cards),
-        key,
-        SESSION,
-        newest.branch,
-        catalogue.author(newest),
-        cards,
-    )
-
-
 def choose_card(cards: Sequence[Card]) -> Card:
     """Choose a session's newest checkpoint with news, else its newest card."""
-    every = [card for card in cards if card.kind == "checkpoint"]
-    some = [card for card in every if not card.again] or every or cards
-    return max(some, key=lambda card: (card.created, card.id))
-
-
-def _is_wanted(entry: Entry, wanted: Filter) -> bool:
-    return (
-        wanted.kind in (EVERY, entry.kind)
-        and (not wanted.branch or entry.branch == wanted.branch)
-        and (not wanted.author or entry.author == wanted.author)
-    )
+    checkpoints = [card for card in cards if card.kind == "checkpoint"]
+    with_news = [card for card in checkpoints if not card.again]
+    return max(with_news or checkpoints or cards, key=lambda card: (card.created, card.id))
 
 
 def filter_entries(catalogue: Catalogue, wanted: Filter, offset: clock.Offset) -> list[Entry]:
     """List the entries that pass a filter, newest first."""
-    since, until = _parse_day(wanted.since), _parse_day(wanted.until)
+    since, until = _parse_day(wanted.since, -inf), _parse_day(wanted.until, inf)
     names = catalogue.find_names(wanted.words) if wanted.words else set()
+
+    def has_words(entry: Entry) -> bool:
+        return any(matches_words(card, wanted.words, names) for card in entry.cards)
+
     return [
         entry
         for entry in list_entries(catalogue)
-        if _is_wanted(entry, wanted)
-        and (since is None or entry.at + offset(entry.at) >= since)
-        and (until is None or entry.began + offset(entry.began) < until + clock.DAY)
-        and (
-            not wanted.words
-            or any(matches_words(card, wanted.words, names) for card in entry.cards)
-        )
+        if wanted.kind in (EVERY, entry.kind)
+        and wanted.branch in ("", entry.branch)
+        and wanted.author in ("", entry.author)
+        and entry.at + offset(entry.at) >= since
+        and entry.began + offset(entry.began) < until + clock.DAY
+        and (not wanted.words or has_words(entry))
     ]
 
 
-def _parse_day(said: str) -> float | None:
-    if not said:
-        return None
-    found = clock.parse(said)
+def _parse_day(text: str, otherwise: float) -> float:
+    """Return the midnight at which a day begins; otherwise: for an empty text."""
+    if not text:
+        return otherwise
+    found = clock.parse(text)
     if found is None:
-        raise UsageError("'%s' is not a day; write it as 2026-11-21" % said[:40])
+        raise UsageError("'%s' is not a day; write it as 2026-11-21" % text[:40])
     return clock.midnight(found)
 
 
@@ -146,14 +132,14 @@ def make_slice(found: Sequence[Entry], after: str, most: int) -> Slice:
     """Return up to `most` entries behind the mark `after`, "" for the newest."""
     start = 0
     if after:
-        said, _, key = after.partition("/")
+        at, _, key = after.partition("/")
         try:
-            start = bisect_right([_sort_key(entry) for entry in found], (-float(said), key))
+            start = bisect_right([_sort_key(entry) for entry in found], (-float(at), key))
         except ValueError:
             raise UsageError("'%s' is not a place in the timeline" % after[:60]) from None
     shown = found[start : start + most]
     more = start + most < len(found)
-    return Slice(shown, shown[-1].mark if more else "", len(found))
+    return Slice(shown, shown[-1].mark if more else "")
 
 
 class Branch(NamedTuple):
@@ -166,18 +152,16 @@ class Branch(NamedTuple):
 
 def list_branches(catalogue: Catalogue) -> list[Branch]:
     """List the branches, that of the newest session first."""
-    held: dict[str, Branch] = {}
+    found: dict[str, Branch] = {}
     for entry in list_entries(catalogue):
         if entry.kind == SESSION and entry.branch:
-            known = held.get(entry.branch)
-            held[entry.branch] = Branch(
-                entry.branch, (known.sessions if known else 0) + 1, known.at if known else entry.at
-            )
-    return list(held.values())
+            known = found.get(entry.branch, Branch(entry.branch, 0, entry.at))
+            found[entry.branch] = known._replace(sessions=known.sessions + 1)
+    return list(found.values())
 
 
 def assign_hues(catalogue: Catalogue) -> dict[str, int]:
-    """Assign a colour's number to each branch, for good."""
+    """Return the number of each branch's colour, which never changes."""
     return dict(catalogue.derive("hues", lambda: _assign_hues(catalogue)))
 
 

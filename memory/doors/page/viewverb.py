@@ -36,40 +36,34 @@ def view(call: Call) -> int:
         from memory.doors.page import pages
     except ImportError as error:
         raise registry.lacking("the page", "view", error) from None
-    made = pages.Pages(
-        call.place,
-        call.settings,
-        clock.now,
-        load_provider(call.settings, "", call.env),
-        find_dsn(call),
-    )
-    return _serve(call, made)
+    semantic = load_provider(call.settings, "", call.env)
+    shown = pages.Pages(call.place, call.settings, clock.now, semantic, find_dsn(call))
+    return _serve(call, shown)
 
 
-def _serve(call: Call, made: Pages) -> int:
+def _serve(call: Call, pages: Pages) -> int:
     from memory.doors.page import sheets, web
 
-    site = web.Site(
-        made, web.open_socket(call.options.port or 0), 60.0 * IDLE, time.monotonic, call.env
-    )
+    end = web.open_socket(call.options.port or 0)
+    site = web.Site(pages, end, 60.0 * IDLE, time.monotonic, call.env)
     with call.spinner("reading the records"):
         sheets.load_templates()
-        made.timeline()
-        made.update()
-        sheets.render_sheet(made.timeline(), "")  # the first visit's page, into the caches
+        pages.timeline()
+        pages.update()
+        sheets.render_sheet(pages.timeline(), "")  # the first visit's page, into the caches
     address = site.gate.address()
-    told = (
+    line = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %d minutes "
         "without a visit" % IDLE
     )
-    call.answer({"address": address}, [told, "  " + address])
+    call.answer({"address": address}, [line, "  " + address])
     threading.Thread(target=_print_addresses, args=(site,), daemon=True).start()
     try:
         if site.run():
             warn("stopped: no visit for %d minutes" % IDLE)
     except KeyboardInterrupt:
         pass
-    made.catalogue.save()
+    pages.catalogue.save()
     return 0
 
 
@@ -93,9 +87,9 @@ def _export(call: Call) -> int:
     with call.spinner("reading the records"):
         shown = onefile.read_contents(call.place, call.settings, call.now, options.private)
     size = onefile.save(options.export, shown)
-    held, left = len(shown.records), shown.left_out
-    tell = "; %s left out: --private takes them too" % format_count(left, "record") if left else ""
-    return call.answer(
-        {"path": options.export, "records": held, "leftOut": left, "bytes": size},
-        ["wrote %s with %s%s" % (options.export, format_count(held, "record"), tell)],
-    )
+    written, left = len(shown.records), shown.left_out
+    line = "wrote %s with %s" % (options.export, format_count(written, "record"))
+    if left:
+        line += "; %s left out: --private takes them too" % format_count(left, "record")
+    value = {"path": options.export, "records": written, "leftOut": left, "bytes": size}
+    return call.answer(value, [line])

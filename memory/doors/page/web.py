@@ -135,23 +135,21 @@ class Gate:
         return None
 
     def _authorize(self, scope: Message) -> Response | None:
-        """Answer a one-time address or a missing key, else None."""
-        said = scope["path"][len(self.folder) + 1 :]
-        known = self._has_key(scope)
-        if said.startswith("open/"):
-            fits = bool(self._ticket) and hmac.compare_digest(
-                said[5:].encode(), self._ticket.encode()
-            )
-            fits = fits and self._clock() < self._until and scope["method"] == "GET"
-            if not (fits or known):
-                return PlainTextResponse(EXPIRED, 403)
-            self._ticket = "" if fits else self._ticket
-            answer = RedirectResponse(self.folder + "/", 303)
-            answer.set_cookie(
-                COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
-            )
-            return answer
-        return None if known else PlainTextResponse(EXPIRED, 403)
+        """Return the answer to a one-time address or a missing key, else None."""
+        path = scope["path"][len(self.folder) + 1 :]
+        given = path[5:] if path.startswith("open/") and scope["method"] == "GET" else ""
+        is_fresh = bool(self._ticket) and self._clock() < self._until
+        fits = is_fresh and hmac.compare_digest(given.encode(), self._ticket.encode())
+        if not (fits or self._has_key(scope)):
+            return PlainTextResponse(EXPIRED, 403)
+        if not path.startswith("open/"):
+            return None
+        self._ticket = "" if fits else self._ticket
+        answer = RedirectResponse(self.folder + "/", 303)
+        answer.set_cookie(
+            COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
+        )
+        return answer
 
     def _has_key(self, scope: Message) -> bool:
         cookies: SimpleCookie = SimpleCookie()
@@ -167,74 +165,57 @@ class Gate:
 # ---- what each address shows
 
 
-class PageRequest:
-    """A request: its project's pages and its parameters; root: the page's folder."""
-
-    def __init__(self, request: Request, projects: Projects, root: str):
-        self._request, self.live = request, "live" in request.query_params
-        key = request.path_params.get("project")
-        self.projects, self.root = projects, root
-        self.base = root + ("/in/" + quote(key, safe="") if key else "")
-        self.key = str(key or projects.first.place.key)
-
-    @property
-    def pages(self) -> Pages:
-        """The pages of the project; raises StoreError for an unknown one."""
-        return self.projects.pages(self.key)
-
-    def parameter(self, name: str) -> str:
-        """Return a parameter of the address, "" for none."""
-        request = self._request
-        return str(request.path_params.get(name) or request.query_params.get(name) or "")
-
-    def filter(self) -> Filter:
-        """Return the timeline's filter."""
-        said = {name: self.parameter(name).strip() for name in Filter._fields if name != "words"}
-        return Filter(**{**said, "kind": said["kind"] or SESSION, "words": self.parameter("text")})
+Get = Callable[[str], str]  # returns a parameter of an address, "" for none
 
 
-PAGES: dict[str, Callable[[PageRequest], Sheet]] = {
-    "/": lambda asked: asked.pages.timeline(asked.filter(), asked.parameter("after")),
-    "/search": lambda asked: asked.pages.search(
-        asked.parameter("q"),
-        asked.parameter("kind"),
-        asked.parameter("topic"),
-        asked.parameter("since"),
-        asked.parameter("in"),
-        asked.live,
+def _read_filter(get: Get) -> Filter:
+    given = {name: get(name).strip() for name in Filter._fields}
+    given["kind"], given["words"] = given["kind"] or SESSION, get("text")
+    return Filter(**given)
+
+
+PAGES: dict[str, Callable[[Pages, Get], Sheet]] = {
+    "/": lambda pages, get: pages.timeline(_read_filter(get), get("after")),
+    "/search": lambda pages, get: pages.search(
+        get("q"), get("kind"), get("topic"), get("since"), get("in"), bool(get("live"))
     ),
-    "/session/{id}": lambda asked: asked.pages.session(asked.parameter("id")),
-    "/record/{id:path}": lambda asked: asked.pages.record(asked.parameter("id")),
-    "/knowledge": lambda asked: asked.pages.knowledge(
-        asked.parameter("section") or "learning",
-        *(asked.parameter(name) for name in ("text", "state", "after")),
+    "/session/{id}": lambda pages, get: pages.session(get("id")),
+    "/record/{id:path}": lambda pages, get: pages.record(get("id")),
+    "/knowledge": lambda pages, get: pages.knowledge(
+        get("section") or "learning", get("text"), get("state"), get("after")
     ),
-    "/failures": lambda asked: asked.pages.failures(),
-    "/waiting": lambda asked: asked.pages.review(),
-    "/charts": lambda asked: asked.pages.stats(),
-    "/keys": lambda asked: asked.pages.keys(),
+    "/failures": lambda pages, get: pages.failures(),
+    "/waiting": lambda pages, get: pages.review(),
+    "/charts": lambda pages, get: pages.stats(),
+    "/keys": lambda pages, get: pages.keys(),
 }
 
 
 def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
-    """Return the application behind the gate; root: returns the page's folder."""
+    """Make the application behind the gate; root: returns the page's folder."""
 
-    def make_endpoint(make: Callable[[PageRequest], Sheet]) -> Callable[[Request], Response]:
+    def make_endpoint(make: Callable[[Pages, Get], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            asked = PageRequest(request, projects, root())
+            def get(name: str) -> str:
+                return str(request.path_params.get(name) or request.query_params.get(name) or "")
+
+            pages, base, status = projects.first, root(), 200
+            project = str(request.path_params.get("project") or "")
+            live = bool(get("live"))
             try:
-                sheet, status = _make_page(asked, make)
-                body = render_sheet(
-                    sheet, asked.base, asked.live, asked.root, projects.list_projects()
-                )
+                try:
+                    if project:
+                        pages = projects.pages(project)
+                        base += "/in/" + quote(project, safe="")
+                    sheet = make(pages, get)
+                except DayleafError as error:
+                    sheet = pages.fault(str(error))
+                    status = 400 if isinstance(error, UsageError) else 404
+                body = render_sheet(sheet, base, live, root(), projects.list_projects())
             except Exception as error:  # a bug must not end the server
                 return _answer_bug(error)
-            return Response(
-                body,
-                status,
-                media_type="text/html",
-                background=_make_background_task(asked, status),
-            )
+            task = BackgroundTask(pages.update, live) if status == 200 else None
+            return Response(body, status, media_type="text/html", background=task)
 
         return answer
 
@@ -243,37 +224,16 @@ def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
         for start in ("", "/in/{project}")
         for path, make in PAGES.items()
     ]
-    routes += [
-        Route("/" + name, _make_file_route(name, kind)) for name, kind in STATIC_FILES.items()
-    ]
+    routes += [_make_file_route(name, kind) for name, kind in STATIC_FILES.items()]
     return Starlette(routes=routes, exception_handlers={404: _answer_not_found})
 
 
-def _make_background_task(asked: PageRequest, status: int) -> BackgroundTask | None:
-    """Return the task that refreshes index and catalogue after an answer."""
-    return BackgroundTask(asked.pages.update, asked.live) if status == 200 else None
-
-
-def _make_file_route(name: str, kind: str) -> Callable[[Request], Response]:
-    return lambda request: Response(read_template(name), media_type=kind)
+def _make_file_route(name: str, kind: str) -> Route:
+    return Route("/" + name, lambda request: Response(read_template(name), media_type=kind))
 
 
 def _answer_not_found(request: Request, error: Exception) -> Response:
     return PlainTextResponse("there is nothing here", 404)
-
-
-def _make_page(asked: PageRequest, make: Callable[[PageRequest], Sheet]) -> tuple[Sheet, int]:
-    try:
-        return make(asked), 200
-    except UsageError as error:
-        fault, status = str(error), 400
-    except DayleafError as error:
-        fault, status = str(error), 404
-    try:
-        return asked.pages.fault(fault), status
-    except DayleafError:  # there is no such project
-        asked.base = asked.root
-        return asked.projects.first.fault(fault), status
 
 
 def _answer_bug(error: Exception) -> Response:
@@ -315,10 +275,9 @@ def open_socket(port: int) -> socket.socket:
         end.listen(64)
     except (OSError, OverflowError) as error:
         end.close()
-        said = getattr(error, "strerror", "") or "it is not a port"
+        why = getattr(error, "strerror", "") or "it is not a port"
         raise UsageError(
-            "port %d cannot be used (%s); leave --port out to take a free one"
-            % (port, said.lower())
+            "port %d cannot be used (%s); leave --port out to take a free one" % (port, why.lower())
         ) from None
     return end
 

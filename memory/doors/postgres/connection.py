@@ -71,21 +71,11 @@ def choose(call: Call, given: str, private: bool, before: list[str]) -> int:
     change_config(path, "index.backend", "postgres", files.FILE_MODE)
     if given:
         change_config(path, "index.dsn", given, files.FILE_MODE)
-    return call.answer(
-        {"backend": "postgres", "own": False, **done._asdict()},
-        [
-            *before,
-            "%s in the database: %d added, %d changed, %d removed%s"
-            % (
-                plaintext.format_count(done.records, "record"),
-                done.added,
-                done.changed,
-                done.removed,
-                ", %s sent" % plaintext.format_count(done.vectors, "vector")
-                if done.vectors
-                else "",
-            ),
-            *("left out %s" % line for line in done.left),
-            "recall asks the database as well as the files",
-        ],
-    )
+    records = plaintext.format_count(done.records, "record")
+    changes = "%d added, %d changed, %d removed" % (done.added, done.changed, done.removed)
+    if done.vectors:
+        changes += ", %s sent" % plaintext.format_count(done.vectors, "vector")
+    lines = [*before, "%s in the database: %s" % (records, changes)]
+    lines += ["left out %s" % line for line in done.left]
+    lines.append("recall asks the database as well as the files")
+    return call.answer({"backend": "postgres", "own": False, **done._asdict()}, lines)

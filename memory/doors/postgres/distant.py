@@ -16,11 +16,6 @@ from memory.recall.hit import Hit
 from memory.recall.shelf import Shelf
 
 
-def _matches_workspace(key: str, name: str) -> bool:
-    """Tell whether `--workspace NAME` means a workspace's key."""
-    return name == "all" or name in (key, project_name(key))
-
-
 def shelves(
     place: Place, settings: Config, name: str, dsn: str, notes: list[str]
 ) -> tuple[list[Place], list[DatabaseShelf]]:
@@ -42,16 +37,16 @@ def shelves(
             raise UsageError("%s (%s)" % (unknown, fault)) from None
         notes.append(lookup.LOCAL_ALONE % fault)
         return here, []
-    wanted = {p.key for p in here}
-    held = {
+    on_disk = {workspace.key for workspace in here}
+    searched = {
         key: space
         for key, space in spaces.items()
-        if key in wanted or _matches_workspace(key, name)
+        if key in on_disk or name in ("all", key, project_name(key))
     }
-    if unknown is not None and not held:
+    if unknown is not None and not searched:
         raise unknown
-    index = postgres.DatabaseIndex(base, held, [key for key in held if key not in wanted])
-    return here, [DatabaseShelf(place, index)] if held else []
+    index = DatabaseIndex(base, searched, [key for key in searched if key not in on_disk])
+    return here, [DatabaseShelf(place, index)] if searched else []
 
 
 class DatabaseShelf(Shelf):
@@ -64,13 +59,8 @@ class DatabaseShelf(Shelf):
     def __init__(self, here: Place, remote: DatabaseIndex):
         """Open the workspaces of a database.  here: the user's place."""
         self.place = Place(here.home, "postgres", "", "", "", "")
-        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = (
-            [],
-            True,
-            False,
-            False,
-            False,
-        )
+        self.notes, self.on_disk = [], True
+        self._drifted = self._glanced = self.rescan = False
         self._here, self._remote = here, remote
         self._table = tokeniser.Table()
         self._words, self._tally = {}, {}
@@ -99,7 +89,7 @@ class DatabaseShelf(Shelf):
         """Leave the connections to the pool."""
 
     def is_known(self, term: str) -> bool:
-        """Tell whether the database has a term of a workspace with a local index."""
+        """Tell whether a workspace that is also on this machine has a term."""
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:
@@ -129,20 +119,21 @@ class DatabaseShelf(Shelf):
 
     def candidate(self, number: int) -> look.Candidate | None:
         """Return a section as a candidate, None if its file is here."""
-        held = self._remote.held(number) if self._is_served(number) else None
-        if held is None:
+        stored = self._remote.held(number) if self._is_served(number) else None
+        if stored is None:
             return None
         row = self._remote.row(number)
-        name = held.workspace + "/" + held.name
+        name = stored.workspace + "/" + stored.name
         if name not in self._records:
-            self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
-        record = self._records[name]
-        made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
-        commit = ", as of commit " + held.commit if held.commit else ""
-        return made._replace(origin="not on this machine: from the database" + commit)
+            self._records[name] = records.from_bytes(stored.name, stored.data, stored.mtime)
+        found = self._cut_out(
+            self._records[name], name, row.ordinal, number, row.checksum, stored.workspace
+        )
+        commit = ", as of commit " + stored.commit if stored.commit else ""
+        return found._replace(origin="not on this machine: from the database" + commit)
 
     def _is_served(self, number: int) -> bool:
-        """Tell whether a row counts: no file on this machine replaces it."""
+        """Tell whether no file on this machine replaces a row."""
         row = self._remote.row(number)
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 
@@ -158,8 +149,8 @@ class DatabaseShelf(Shelf):
         row = self._remote.row(number)
         if row.name[0] != SHARED or files.exists(self._here.path(row.name)):
             return False
-        held = self._remote.held(number)
-        commit = held.commit if held else ""
+        stored = self._remote.held(number)
+        commit = stored.commit if stored else ""
         if commit and commit not in self._pulled:
             with Objects(self._here.git) as objects:
                 self._pulled[commit] = bool(objects.find(commit)) or not objects.complete
@@ -183,7 +174,7 @@ def record(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
     try:
         base = postgres.open_database(dsn)
         spaces = base.spaces()
-        index = postgres.DatabaseIndex(base, spaces, list(spaces))
+        index = DatabaseIndex(base, spaces, list(spaces))
         shelf = DatabaseShelf(place, index)
         found = next(filter(None, map(shelf.candidate, index.numbers_of(id.strip()))), None)
     except StoreError as fault:

@@ -25,10 +25,10 @@ text search before a row's policy only where its operator is leakproof, and `@@`
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import Any
 
-from memory.core import StoreError, files
+from memory.core import StoreError
 
 LOCK = 0x6461796C656166  # of pg_advisory_xact_lock: "dayleaf"
 PARTITIONS = 16
@@ -40,9 +40,7 @@ _SECURED = (
 
 
 def _read_schema(name: str) -> str:
-    return files.read(
-        "%s/schema/%s.sql" % (os.path.dirname(os.path.abspath(__file__)), name), 1 << 16
-    ).decode("utf-8")
+    return (Path(__file__).parent / "schema" / (name + ".sql")).read_text(encoding="utf-8")
 
 
 def _first_statements() -> list[str]:
@@ -62,11 +60,8 @@ def _first_statements() -> list[str]:
     for table, column in _SECURED:
         found += [
             "ALTER TABLE dayleaf.%s ENABLE ROW LEVEL SECURITY" % table,
-            (
-                "CREATE POLICY readers ON dayleaf.%s FOR SELECT USING (%s = ANY ((SELECT "
-                "dayleaf.allowed())::int[]))"
-            )
-            % (table, column),
+            "CREATE POLICY readers ON dayleaf.%s FOR SELECT USING (%s = ANY ((SELECT "
+            "dayleaf.allowed())::int[]))" % (table, column),
         ]
     return found
 
@@ -83,9 +78,8 @@ def read_version(connection: Any) -> int:
     """Return the number of a database's schema, 0 for none."""
     if connection.execute("SELECT to_regclass('dayleaf.migration')").fetchone()[0] is None:
         return 0
-    return int(
-        connection.execute("SELECT coalesce(max(number), 0) FROM dayleaf.migration").fetchone()[0]
-    )
+    newest = "SELECT coalesce(max(number), 0) FROM dayleaf.migration"
+    return int(connection.execute(newest).fetchone()[0])
 
 
 def require_newest(found: int) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -41,8 +41,11 @@ WORDS = 3000  # the most common terms with a prefix, for misspelt words
 POOL, WAITING, SECONDS = 4, 32, 3.0
 REMEMBERED = 30.0  # seconds for which workspaces, words and their counts are cached
 FEW = 40  # terms that are counted with their tiers: those of a query, not of texts
-MOST_COUNTED, MOST_COUNTS = 50, 20_000  # cached sets of workspaces, and terms of each
+MOST_CACHED, MOST_COUNTS = 100, 20_000  # cached values, and counted terms of one of them
 _KNOWN: dict[str, Database] = {}
+# a record's first document, and the columns of DocumentRow that all documents share
+_RECORD = "SELECT -r.id, r.id, r.workspace, 0, "
+_COLUMNS = "r.name, r.known, r.kind, r.created, r.checksum "
 
 
 class Workspace(NamedTuple):
@@ -120,10 +123,8 @@ class Database:
                 "application_name": "dayleaf",
             },
         )
-        self._opened, self._at = False, 0.0
-        self._spaces: dict[str, Workspace] = {}
-        self.words: dict[tuple[Any, ...], tuple[float, list[Any]]] = {}
-        self._counts: dict[tuple[int, ...] | None, tuple[float, dict[str, int]]] = {}
+        self._opened = False
+        self._cached: dict[Any, tuple[float, Any]] = {}
 
     def close(self) -> None:
         self._pool.close(timeout=0.5)
@@ -150,34 +151,30 @@ class Database:
         except self._psycopg.Error as error:
             raise Unreachable(format_error(error)) from None
 
-    def counts(self, spaces: tuple[int, ...] | None) -> dict[str, int]:
-        """Return the cached document frequencies of some workspaces, to add to.
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return a value made in the last REMEMBERED seconds, or make it."""
+        made, value = self._cached.get(key, (float("-inf"), None))
+        if time.monotonic() - made > REMEMBERED:
+            if len(self._cached) > MOST_CACHED:
+                self._cached.clear()
+            value = make()
+            self._cached[key] = time.monotonic(), value
+        return value
 
-        spaces: their numbers, None for all.
-        """
-        at, known = self._counts.get(spaces, (0.0, {}))
-        if not at or len(known) > MOST_COUNTS or time.monotonic() - at > REMEMBERED:
-            if len(self._counts) > MOST_COUNTED:
-                self._counts.clear()
-            at, known = self._counts[spaces] = time.monotonic(), {}
-        return known
-
-    def spaces(self, fresh: bool = False) -> dict[str, Workspace]:
+    def spaces(self) -> dict[str, Workspace]:
         """Return the readable workspaces by key.  Raises StoreError."""
-        if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
-            with self.reading() as connection:
-                migrations.require_newest(migrations.read_version(connection))
-                found = connection.execute(
-                    "SELECT key, id, documents, length, label, chunks, tokeniser "
-                    "FROM dayleaf.workspace"
-                ).fetchall()
-            self._spaces = {
-                key: Workspace(*more)
-                for key, *more, version in found
-                if version == tokeniser.VERSION
-            }
-            self._at = time.monotonic()
-        return self._spaces
+        found: dict[str, Workspace] = self.cached("spaces", self._read_spaces)
+        return found
+
+    def _read_spaces(self) -> dict[str, Workspace]:
+        with self.reading() as connection:
+            migrations.require_newest(migrations.read_version(connection))
+            found = connection.execute(
+                "SELECT key, id, documents, length, label, chunks FROM dayleaf.workspace "
+                "WHERE tokeniser = %s",
+                (tokeniser.VERSION,),
+            ).fetchall()
+        return {key: Workspace(*more) for key, *more in found}
 
 
 def _configure(connection: Any) -> None:
@@ -212,9 +209,8 @@ class DatabaseIndex:
 
     def lengths(self) -> tuple[int, float]:
         """Return the numbers of documents and terms that count for rarity."""
-        return sum(space.documents for space in self._counted), float(
-            sum(space.length for space in self._counted)
-        )
+        terms = sum(space.length for space in self._counted)
+        return sum(space.documents for space in self._counted), float(terms)
 
     def expect(self, terms: Sequence[str]) -> None:
         """Fetch the document frequencies of terms in one request.
@@ -226,14 +222,11 @@ class DatabaseIndex:
         ]
         if not missing:
             return
-        tiered = range(len(rows.TIERS) + 1) if len(missing) <= FEW else (0,)
-        lexemes = [rows.tier_lexeme(term, n) for term in missing for n in tiered]
+        lexemes = rows.list_lexemes(missing) if len(missing) <= FEW else missing
         self._known.update(self._counts(lexemes, self._beside))
         if self._is_whole:
-            self._df.update(
-                (term, max(0, n - self._known[term]))
-                for term, n in self._counts(lexemes, None).items()
-            )
+            every = self._counts(lexemes, None)
+            self._df.update((term, max(0, n - self._known[term])) for term, n in every.items())
         else:
             self._df.update(self._counts(lexemes, self._counted))
 
@@ -242,48 +235,35 @@ class DatabaseIndex:
             self.expect([term])
         return self._df.get(term, 0)
 
-    def _workspace_numbers(self) -> str | None:
-        """Return the workspaces as an array, None for all."""
-        return None if self._is_whole else _format_array(self._keys)
-
     def is_known(self, term: str) -> bool:
-        """Tell whether the database has a term of a workspace with a local index."""
+        """Tell whether a workspace that is also on this machine has a term."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 
     def _counts(self, terms: Sequence[str], spaces: Sequence[Workspace] | None) -> dict[str, int]:
-        """Return the document frequencies of lexemes."""
-        key = None if spaces is None else tuple([space.number for space in spaces])
-        known = self._base.counts(key)
+        """Return the document frequencies of lexemes; spaces: None for all."""
+        numbers = None if spaces is None else tuple([space.number for space in spaces])
+        known: dict[str, int] = self._base.cached(("counts", numbers), dict)
+        if len(known) > MOST_COUNTS:
+            known.clear()
         missing = [term for term in dict.fromkeys(terms) if term not in known]
         if missing:
             known.update(dict.fromkeys(missing, 0))
-            known.update(
-                self._query(
-                    "SELECT term, df FROM dayleaf.frequency(%s, %s)", (_format_array(key), missing)
-                )
-                if key != ()
-                else ()
-            )
+        if missing and numbers != ():
+            statement = "SELECT term, df FROM dayleaf.frequency(%s, %s)"
+            known.update(self._query(statement, (_format_array(numbers), missing)))
         return {term: known[term] for term in terms}
 
     def vocabulary(self, start: str, longest: int) -> list[str]:
         """Return the terms with a prefix, and cache their frequencies."""
         if not self._counted or not start or "\0" in start:
             return []
-        key = (start, *(space.number for space in self._counted))
-        at, found = self._base.words.get(key, (0.0, []))
-        if not found or time.monotonic() - at > REMEMBERED:
-            every = self._is_whole and not self._beside
-            found = self._query(
-                "SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)",
-                (
-                    None if every else _format_array([space.number for space in self._counted]),
-                    start,
-                    WORDS,
-                ),
-            )
-            self._base.words[key] = time.monotonic(), found
+        every = self._is_whole and not self._beside
+        numbers = None if every else _format_array(space.number for space in self._counted)
+        statement = "SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)"
+        found = self._base.cached(
+            ("words", numbers, start), lambda: self._query(statement, (numbers, start, WORDS))
+        )
         words = {term: df for term, df in found if len(term) <= longest}
         self._df = {**words, **self._df}
         return list(words)
@@ -293,9 +273,7 @@ class DatabaseIndex:
     ) -> list[int]:
         """Return the best documents for weighted terms; CAP replaces `cap`."""
         weighted = [(term, weight) for term, weight in terms if term and "\0" not in term]
-        lexemes = [
-            rows.tier_lexeme(term, n) for term, _ in weighted for n in range(len(rows.TIERS) + 1)
-        ]
+        lexemes = rows.list_lexemes(term for term, _ in weighted)
         counts = self._counts(lexemes, None if self._is_whole else list(self._spaces.values()))
         total = max(1, sum(space.documents for space in self._spaces.values()))
         wanted = select_candidates([term for term, _ in weighted], counts, total)
@@ -308,7 +286,7 @@ class DatabaseIndex:
             "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], "
             "%s::bigint, %s::bigint, %s, %s)",
             (
-                self._workspace_numbers(),
+                None if self._is_whole else _format_array(self._keys),
                 wanted,
                 [rows.quote_lexeme(term) for term, _ in weighted],
                 weights,
@@ -322,11 +300,12 @@ class DatabaseIndex:
         return self._remember_rows(found)
 
     def newest(self, sieve: Sieve) -> list[int]:
-        """Return the newest records that pass, at most LISTED."""
+        """Return the newest records that pass the filters, at most LISTED."""
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         found = self._query(
-            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
-            "FROM (SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM "
+            _RECORD
+            + _COLUMNS
+            + "FROM (SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM "
             "dayleaf.record WHERE workspace = s AND (%s::smallint[] = '{}' OR kind = ANY "
             "(%s::smallint[])) AND created >= %s AND created < %s ORDER BY created DESC, id LIMIT "
             "%s) t ORDER BY t.created DESC, t.id LIMIT %s) best JOIN dayleaf.record r ON r.id = "
@@ -371,21 +350,17 @@ class DatabaseIndex:
         for row, value in zip(found, similar):
             best[row[:3]] = max(value, best.get(row[:3], -2.0))
         order = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        held = self._query(
-            "SELECT d.id, r.id, r.workspace, d.ordinal, r.name, r.known, r.kind, r.created, "
-            "r.checksum FROM unnest(%s::int[], %s::bigint[], %s::int[]) AS n(workspace, record, "
-            "ordinal) JOIN dayleaf.record r ON r.id = n.record JOIN dayleaf.document d ON "
-            "d.workspace = n.workspace AND d.record = n.record AND d.ordinal = n.ordinal",
+        documents = self._query(
+            "SELECT d.id, r.id, r.workspace, d.ordinal, " + _COLUMNS + "FROM unnest(%s::int[], "
+            "%s::bigint[], %s::int[]) AS n(workspace, record, ordinal) JOIN dayleaf.record r ON "
+            "r.id = n.record JOIN dayleaf.document d ON d.workspace = n.workspace AND "
+            "d.record = n.record AND d.ordinal = n.ordinal",
             [list(column) for column in zip(*(key for key, _ in order))] or [[]] * 3,
         )
-        by_key = {(row[2], row[1], row[3]): row for row in held}
+        by_key = {(row[2], row[1], row[3]): row for row in documents}
         order = [(key, value) for key, value in order if key in by_key]
-        return list(
-            zip(
-                self._remember_rows([by_key[key] for key, _ in order]),
-                (value for _, value in order),
-            )
-        )
+        remembered = self._remember_rows([by_key[key] for key, _ in order])
+        return list(zip(remembered, (value for _, value in order)))
 
     def _remember_rows(self, found: Sequence[Any]) -> list[int]:
         for number, record, space, *more in found:
@@ -405,28 +380,16 @@ class DatabaseIndex:
     def doc(self, number: int) -> Doc:
         """Return a document of the last answers; raises IndexFault for another."""
         row = self.row(number)
-        return Doc(
-            row.name,
-            row.known,
-            "",
-            row.kind,
-            row.created,
-            0,
-            0,
-            0,
-            bytes.fromhex(row.checksum[:16]),
-            (),
-            row.ordinal,
-        )
-
-    def by_id(self, id: str) -> Doc | None:
-        return next(map(self.doc, self.numbers_of(id)), None)
+        checksum = bytes.fromhex(row.checksum[:16])
+        head = (row.name, row.known, "", row.kind, row.created)
+        return Doc(*head, 0, 0, 0, checksum, (), row.ordinal)
 
     def numbers_of(self, id: str) -> list[int]:
         """Return the numbers of the records with an id."""
         found = self._query(
-            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
-            "FROM dayleaf.record r WHERE r.known = %s AND r.workspace = ANY (%s::int[]) "
+            _RECORD
+            + _COLUMNS
+            + "FROM dayleaf.record r WHERE r.known = %s AND r.workspace = ANY (%s::int[]) "
             "ORDER BY r.id LIMIT 9",
             (id.replace("\0", ""), _format_array(self._keys)),
         )
@@ -444,25 +407,18 @@ class DatabaseIndex:
         record = self.row(number).record
         if record not in self._held:
             at = self._order.index(number) if number in self._order else 0
-            wanted: set[int] = {record}
-            for other in self._order[at:]:
-                if len(wanted) >= TEXTS:
-                    break
-                if self._rows[other].record not in self._held:
-                    wanted.add(self._rows[other].record)
-            self._held.update(dict.fromkeys(wanted))
+            following = (self._rows[other].record for other in self._order[at:])
+            wanted = dict.fromkeys(id for id in (record, *following) if id not in self._held)
+            for id in islice(wanted, TEXTS):
+                self._held[id] = None
             for id, space, *more in self._query(
                 "SELECT id, workspace, name, data, mtime, commit FROM dayleaf.record "
                 "WHERE id = ANY (%s)",
-                (sorted(wanted),),
+                (list(wanted)[:TEXTS],),
             ):
-                self._held[id] = (
-                    StoredFile(self._keys[space], *more) if space in self._keys else None
-                )
+                if space in self._keys:
+                    self._held[id] = StoredFile(self._keys[space], *more)
         return self._held[record]
-
-    def close(self) -> None:
-        """Leave the connections to the pool."""
 
     def _query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         with self._base.reading() as connection:
@@ -486,7 +442,7 @@ def select_candidates(terms: Sequence[str], counts: dict[str, int], total: int) 
         lexemes = [term]
         if counts[term] > TIERED:
             common.append(term)
-            lexemes = [rows.tier_lexeme(term, n) for n in range(1, len(rows.TIERS) + 1)]
+            lexemes = rows.list_lexemes([term])[1:]
         for lexeme in lexemes:
             if 0 < counts[lexeme] <= min(left, TIERED):
                 parts.append(rows.quote_lexeme(lexeme))
@@ -494,8 +450,8 @@ def select_candidates(terms: Sequence[str], counts: dict[str, int], total: int) 
                 break
     parts += _pair_common(common, counts, total, min(left, PAIRED))
     if not parts and common:
-        tiers = [rows.tier_lexeme(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
-        parts.append(rows.quote_lexeme(next(t for t in tiers if counts[t])))
+        tiers = rows.list_lexemes([common[0]])
+        parts.append(rows.quote_lexeme([tier for tier in tiers if counts[tier]][-1]))
     return " | ".join(parts)
 
 
@@ -512,19 +468,16 @@ def _pair_common(common: Sequence[str], counts: dict[str, int], total: int, left
         if first in anchors
     ]
     if not anchors:
-        for first, second in combinations(common[:4], 2):
-            tiers = [
-                (rows.tier_lexeme(first, n), rows.tier_lexeme(second, n))
-                for n in range(len(rows.TIERS) + 1)
-            ]
-            expected = [
-                (counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]
-            ]
-            found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
-    out = []
-    for count, a, b in sorted(found):
-        left -= ceil(count)
+        for pair in combinations(common[:4], 2):
+            for a, b in zip(*(rows.list_lexemes([term]) for term in pair)):
+                expected = counts[a] * counts[b] / total
+                if 0 < expected <= min(left, TIERED):
+                    found.append((expected, a, b))
+                    break
+    searches = []
+    for expected, a, b in sorted(found):
+        left -= ceil(expected)
         if left < 0:
             break
-        out.append("(%s & %s)" % (rows.quote_lexeme(a), rows.quote_lexeme(b)))
-    return out
+        searches.append("(%s & %s)" % (rows.quote_lexeme(a), rows.quote_lexeme(b)))
+    return searches

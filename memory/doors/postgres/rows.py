@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from memory.core import (
@@ -108,6 +109,11 @@ def tier_lexeme(term: str, number: int) -> str:
     return term + _MARK + str(number) if number else term
 
 
+def list_lexemes(terms: Iterable[str]) -> list[str]:
+    """Return the lexemes of terms and of all their tiers."""
+    return [tier_lexeme(term, number) for term in terms for number in range(len(TIERS) + 1)]
+
+
 def prepare_record(name: str, data: bytes, mtime: float, commit: str) -> PreparedRecord:
     """Parse a record's file for its rows."""
     record = records.from_bytes(name, data, mtime)
@@ -128,13 +134,11 @@ def prepare_record(name: str, data: bytes, mtime: float, commit: str) -> Prepare
         data,
     )
     found = []
-    for doc, counts, length in documents.count_terms(
-        documents.split_documents(record, 0, len(data))
-    ):
+    split = documents.split_documents(record, 0, len(data))
+    for doc, counts, length in documents.count_terms(split):
         if not doc.ordinal:
-            counts.update(
-                dict.fromkeys(("\x01" + record.id, *documents.list_extra_terms(record)), 0)
-            )
+            counts["\x01" + record.id] = 0
+            counts.update(dict.fromkeys(documents.list_extra_terms(record), 0))
         found.append((doc.ordinal, counts, length))
     return PreparedRecord(head, kind, created, found)
 
@@ -215,13 +219,10 @@ def load(
             % place.key
         )
     try:
-        known = dict(
-            connection.execute(
-                "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s", (space,)
-            ).fetchall()
-        )
+        statement = "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s"
+        known = dict(connection.execute(statement, (space,)).fetchall())
         listed = [found for found in walk(place)[0] if found[0][0] in tiers]
-        gone = sorted(set(known) - {found[0] for found in listed})
+        gone = sorted(set(known).difference(found[0] for found in listed))
         left: list[str] = []
         changed, added = 0, 0
         for batch, done in _group_batches(_read_changed(place, listed, known, commit, left)):
@@ -231,8 +232,7 @@ def load(
             added += len(batch) - len(old)
             if progress:
                 progress(done, len(listed))
-        refused = [line.partition(":")[0] for line in left]
-        gone += [name for name in refused if name in known]
+        gone += known.keys() & {line.partition(":")[0] for line in left}
         for start in range(0, len(gone), BATCH):
             write_batch(connection, space, [], gone[start : start + BATCH])
         connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))
@@ -268,8 +268,8 @@ def _ensure_workspace(connection: Any, key: str) -> int:
 
 def _read_changed(
     place: Place, listed: Sequence[Any], known: dict[str, str], commit: str, left: list[str]
-) -> Iterator[tuple[Any, int]]:
-    """Yield (changed record or None, files read) for each file."""
+) -> Iterator[tuple[PreparedRecord, int]]:
+    """Yield (record, files read) for each changed file; add refused ones to `left`."""
     for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
         try:
             data = place.read(name, MOST_BYTES)[0]
@@ -277,8 +277,8 @@ def _read_changed(
             left.append("%s: %s" % (name, (error.strerror or "").lower()))
             continue
         if known.get(name) == files.sha256(data):
-            yield None, done
-        elif frontmatter.is_binary(data):
+            continue
+        if frontmatter.is_binary(data):
             left.append("%s: not a text" % name)
         elif redactor.find_secrets(data.decode("utf-8", "replace")):
             left.append(
@@ -290,13 +290,11 @@ def _read_changed(
 
 
 def _group_batches(
-    read: Iterable[tuple[PreparedRecord | None, int]],
+    read: Iterable[tuple[PreparedRecord, int]],
 ) -> Iterator[tuple[list[PreparedRecord], int]]:
     batch: list[PreparedRecord] = []
     size, done = 0, 0
     for each, done in read:
-        if each is None:
-            continue
         batch.append(each)
         size += len(each.head[-1])
         if len(batch) >= BATCH or size >= BATCH_BYTES:
@@ -321,15 +319,11 @@ def write_batch(
             _delete_rows(connection, space, list(gone))
         if not batch:
             return
-        made = sum(len(each.documents) for each in batch)
+        added = sum(len(each.documents) for each in batch)
         length = sum(each.length for each in batch)
-        mean = row[1] / row[0] if row[0] else length / made or 1.0
-        ids = [
-            n
-            for (n,) in connection.execute(
-                "SELECT nextval('dayleaf.record_id_seq') FROM generate_series(1, %s)", (len(batch),)
-            ).fetchall()
-        ]
+        mean = row[1] / row[0] if row[0] else length / added or 1.0
+        next_ids = "SELECT nextval('dayleaf.record_id_seq') FROM generate_series(1, %s)"
+        ids = [id for (id,) in connection.execute(next_ids, (len(batch),)).fetchall()]
         with connection.cursor() as cursor:
             with cursor.copy(
                 "COPY dayleaf.record (id, workspace, name, known, kind, created, session, branch, "
@@ -345,10 +339,8 @@ def write_batch(
                 for number, each in zip(ids, batch):
                     for ordinal, terms, size in each.documents:
                         found = build_lexemes(terms, size, mean)
-                        counts.update([term for term in found if term[0] not in _KEY])
-                        words = " ".join(
-                            [quote_lexeme(term) + labels for term, labels in found.items()]
-                        )
+                        counts.update(term for term in found if term[0] not in _KEY)
+                        words = " ".join(quote_lexeme(term) + found[term] for term in found)
                         copy.write_row((space, number, ordinal, each.kind, each.created, words))
         order = sorted(counts)
         connection.execute(
@@ -359,7 +351,7 @@ def write_batch(
         connection.execute(
             "UPDATE dayleaf.workspace SET documents = documents + %s, length = "
             "length + %s WHERE id = %s",
-            (made, length, space),
+            (added, length, space),
         )
 
 
@@ -386,35 +378,31 @@ _SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 number
 
 def _sync_vectors(connection: Any, space: int, place: Place) -> int:
     """Send a workspace's missing vectors; return their number."""
-    sidecar = registry.optional("vectors", "sidecar")
-    if sidecar is None:
-        return _count_vectors(connection, space)
-    try:
-        side = sidecar(place)
-    except IndexFault:
-        return _count_vectors(connection, space)
-    try:
-        if not side.is_intact():
-            return _count_vectors(connection, space)
-        model = (side.label, side.dims)
-        with connection.transaction():
-            armed = _enable_pgvector(connection, side.dims)
-            if (
-                connection.execute(
-                    "SELECT label, dims FROM dayleaf.workspace WHERE id = %s", (space,)
-                ).fetchone()
-                != model
-            ):
-                connection.execute("DELETE FROM dayleaf.chunk WHERE workspace = %s", (space,))
-                connection.execute(
-                    "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s",
-                    (*model, space),
-                )
-            sent = _copy_vectors(connection, space, side, armed)
-            _count_vectors(connection, space)
-        return sent
-    finally:
-        side.close()
+    sidecar, sent = registry.optional("vectors", "sidecar"), 0
+    with connection.transaction():
+        if sidecar is not None:
+            with suppress(IndexFault), closing(sidecar(place)) as side, connection.transaction():
+                if side.is_intact():
+                    sent = _send_vectors(connection, space, side)
+        connection.execute(
+            "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "
+            "dayleaf.chunk WHERE workspace = %s) c WHERE id = %s AND chunks <> held",
+            (space, space),
+        )
+    return sent
+
+
+def _send_vectors(connection: Any, space: int, side: Any) -> int:
+    """Send the vectors of a sidecar file that the database lacks; return their number."""
+    armed = _enable_pgvector(connection, side.dims)
+    changed = connection.execute(
+        "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s AND (label, dims) IS "
+        "DISTINCT FROM (%s, %s)",
+        (side.label, side.dims, space, side.label, side.dims),
+    )
+    if changed.rowcount:
+        connection.execute("DELETE FROM dayleaf.chunk WHERE workspace = %s", (space,))
+    return _copy_vectors(connection, space, side, armed)
 
 
 def _enable_pgvector(connection: Any, dims: int) -> bool:
@@ -422,18 +410,7 @@ def _enable_pgvector(connection: Any, dims: int) -> bool:
     return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
 
 
-def _count_vectors(connection: Any, space: int) -> int:
-    """Update a workspace's stored count of vectors; return 0."""
-    connection.execute(
-        "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "
-        "dayleaf.chunk WHERE workspace = %s) c WHERE id = %s AND chunks <> held",
-        (space, space),
-    )
-    return 0
-
-
 def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
-    """Send the vectors of a sidecar file; return their number."""
     waiting = {
         name: (id, checksum)
         for name, id, checksum in connection.execute(
@@ -447,7 +424,7 @@ def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
         for name, (_, _, checksum, _) in side.heads().items()
         if name in waiting and waiting[name][1][:16] == checksum.hex()
     }
-    sent, dims = 0, side.dims
+    sent = 0
     columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * armed
     with (
         connection.cursor() as cursor,
@@ -457,7 +434,7 @@ def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
             if name not in wanted:
                 continue
             signs = numbers.translate(_SIGNS).decode()
-            row = (space, wanted[name], ordinal, dims, scale, signs, numbers)
+            row = (space, wanted[name], ordinal, side.dims, scale, signs, numbers)
             copy.write_row((*row, str(memoryview(numbers).cast("b").tolist())) if armed else row)
             sent += 1
     return sent

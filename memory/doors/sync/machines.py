@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from memory.core import DayleafError, StoreError, UsageError, fastjson, files, layout
 from memory.core.plaintext import one_line
 from memory.doors.sync import packs, syncing
-from memory.doors.sync.packs import LOGS, split_synced_path, tier_of_log
+from memory.doors.sync.packs import LOGS, tier_of_log, tier_of_record
 from memory.doors.sync.syncing import (
     COPY,
     ChangedMeanwhile,
@@ -41,9 +41,6 @@ _NAMED = (
     "-c user.name=dayleaf -c user.email=dayleaf@localhost -c commit.gpgsign=false "
     "-c gc.autoDetach=false -c core.autocrlf=false".split()
 )
-
-
-Added = dict[str, set[str]]  # lines that were added to a log, by its name
 
 
 class SyncReport(NamedTuple):
@@ -108,13 +105,11 @@ class GitCarrier(FolderCarrier):
     def fetch(self) -> None:
         if not files.is_folder(files.make_folder(self.root) + "/.git"):
             self._git("init", "-q")
-        if self._git(
-            "fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"
-        ):
+        absent = "couldn't find remote ref"
+        if self._git("fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails=absent):
             self._git("reset", "-q", "--hard", "FETCH_HEAD")
-        elif packs.list_packs(
-            self.root
-        ):  # of a push that never arrived, or a repository that is new
+        # of a push that never arrived, or a repository that is new
+        elif packs.list_packs(self.root):
             rmtree(self.root)
             self.fetch()
 
@@ -123,29 +118,23 @@ class GitCarrier(FolderCarrier):
             super().send(machine, file, data, stale)
             self._git("add", "-A", "--", machine)
             self._git("commit", "-q", "--allow-empty", "-m", "sync")
-            if self._git(
-                "push", "-q", "--", self.url, "HEAD:" + BRANCH, fails="rejected" if left else ""
-            ):
+            accepted = "rejected" if left else ""
+            if self._git("push", "-q", "--", self.url, "HEAD:" + BRANCH, fails=accepted):
                 return
             self.fetch()
 
 
 def open_carrier(home: str, where: str, env: Mapping[str, str]) -> FolderCarrier:
     """Return a meeting place, given an absolute folder or a git URL."""
-    return (
-        GitCarrier("%s/%s/git" % (home, syncing.FOLDER), where, env)
-        if is_git(where)
-        else FolderCarrier(where)
-    )
+    if not is_git(where):
+        return FolderCarrier(where)
+    return GitCarrier("%s/%s/git" % (home, syncing.FOLDER), where, env)
 
 
 def is_git(where: str) -> bool:
     """Tell whether a meeting place is a git repository."""
-    return (
-        "://" in where
-        or where.endswith(".git")
-        or (":" in where and "/" not in where.partition(":")[0])
-    )
+    host, colon, _ = where.partition(":")
+    return "://" in where or where.endswith(".git") or (bool(colon) and "/" not in host)
 
 
 # ---- files of machines
@@ -205,20 +194,13 @@ def _add_to_news(lines: list[dict[str, Any]], machine_news: MachineNews) -> None
         if "log" in line:
             machine_news.logs.append((line["log"], line["lines"]))
             continue
-        row = FileState(
-            line["version"],
-            line["sha256"],
-            line["id"],
-            line.get("to", ""),
-            line.get("was", ""),
-            line.get("of", {}),
-        )
+        moved = (line.get("to", ""), line.get("was", ""), line.get("of", {}))
+        row = FileState(line["version"], line["sha256"], line["id"], *moved)
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
             raise ValueError("one of its texts differs")
-        machine_news.rows[line["name"]] = News(
-            row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62))
-        )
+        mtime = max(0, min(int(line.get("mtime", 0)), 1 << 62))
+        machine_news.rows[line["name"]] = News(row, data, mtime)
 
 
 def build_lines(state: SyncState, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -271,32 +253,27 @@ def sync(
         problems = syncing.record_changes(state, gone)
         every_news = read_news(carrier.root, state, key, notes)
         state.keep()
-        merge, added = Merge(state, tiers), dict[str, set[str]]()
+        merge = Merge(state, tiers, notes, problems)
         with tiers:
             for machine_news in every_news:
-                _apply_news(merge, machine_news, added, problems)
+                _apply_news(merge, machine_news)
         state.keep()
-        sent = _send(state, carrier, key, added, anew or bool(state.value["purge"]))
+        sent = _send(merge, carrier, key, anew or bool(state.value["purge"]))
         state.keep()
-    return SyncReport(
-        sent, merge.taken, merge.removed, list_conflicts(state), notes + merge.notes, problems
-    )
+    return SyncReport(sent, merge.taken, merge.removed, list_conflicts(state), notes, problems)
 
 
-def _apply_news(merge: Merge, machine_news: MachineNews, added: Added, problems: list[str]) -> None:
+def _apply_news(merge: Merge, machine_news: MachineNews) -> None:
     """Apply a machine's news, new files first and removals last."""
     is_complete = True
     order = sorted(
         (not news.row.sha256, name in merge.rows, name) for name, news in machine_news.rows.items()
     )
     steps = [(name, partial(merge.take, name, machine_news.rows[name])) for *_, name in order]
-    steps += [
-        (name, partial(_merge_log, merge.state, merge.tiers, name, lines, added))
-        for name, lines in machine_news.logs
-    ]
+    steps += [(name, partial(_merge_log, merge, name, lines)) for name, lines in machine_news.logs]
     for name, step in steps:
-        if not (split_synced_path(name)[0] or tier_of_log(name)):
-            problems.append(
+        if not (tier_of_record(name) or tier_of_log(name)):
+            merge.problems.append(
                 "%s names %s, which is not a record's name; it was left out"
                 % (machine_news.machine, ascii(name)[:120])
             )
@@ -308,9 +285,8 @@ def _apply_news(merge: Merge, machine_news: MachineNews, added: Added, problems:
             merge.notes.append(str(error))
         except (OSError, DayleafError) as error:
             is_complete = False
-            problems.append(
-                "%s could not be written: %s" % (name, getattr(error, "strerror", None) or error)
-            )
+            why = getattr(error, "strerror", None) or error
+            merge.problems.append("%s could not be written: %s" % (name, why))
     if is_complete and machine_news.upto:
         merge.state.value["seen"][machine_news.machine] = machine_news.upto
 
@@ -342,15 +318,16 @@ def _confirm_sent(state: SyncState) -> None:
     state.value.update(number=number, sent=digest, pending=None)
 
 
-def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew: bool) -> int:
+def _send(merge: Merge, carrier: FolderCarrier, key: Any, anew: bool) -> int:
     """Send this machine's changes; return the number of files."""
+    state = merge.state
     mine = packs.list_packs(carrier.root).get(state.machine, {})
-    logs, sizes = _new_lines(state, added, False)
+    logs, sizes = _new_lines(merge, False)
     state.value["logs"].update({name: size for name, size in sizes.items() if name not in logs})
     if not (state.dirty or logs or anew):
         return 0
     anew = anew or len(mine) >= MOST_PACKS
-    logs, sizes = _new_lines(state, added, anew)
+    logs, sizes = _new_lines(merge, anew)
     number = max(state.value["number"], *mine, 0) + 1
     lines, done = build_lines(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
@@ -358,27 +335,21 @@ def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew
     sent = len(state.dirty.intersection(done))
     state.value["pending"] = [number, files.sha256(pack), done, sizes]
     state.keep()
-    carrier.send(
-        state.machine,
-        "%06d%s.age" % (number, ".base" * anew),
-        pack,
-        list(mine.values()) if anew else [],
-    )
+    file, stale = "%06d%s.age" % (number, ".base" * anew), list(mine.values()) if anew else []
+    carrier.send(state.machine, file, pack, stale)
     state.value["purge"] = state.value["purge"] and not anew
     _confirm_sent(state)
     return sent
 
 
-def _new_lines(
-    state: SyncState, added: Added, anew: bool
-) -> tuple[dict[str, list[str]], dict[str, int]]:
+def _new_lines(merge: Merge, anew: bool) -> tuple[dict[str, list[str]], dict[str, int]]:
     """Return the unsent lines by log, and the sizes of the logs."""
-    unsent, sizes = {}, {}
+    state, unsent, sizes = merge.state, {}, {}
     for name in (root + "/" + log for root in _list_tiers(state.home) for log in LOGS):
         data, every = read_log(state.home + "/" + name)
         size, before = data.rfind(b"\n") + 1, state.value["logs"].get(name, 0)
         fresh = every if anew or before > size else read_log(state.home + "/" + name, before)[1]
-        own = set(fresh) if anew else set(fresh).difference(added.get(name, ()))
+        own = set(fresh) if anew else set(fresh).difference(merge.added.get(name, ()))
         if own:
             unsent[name] = [line for line in every if line in own]
         if size:
@@ -392,14 +363,12 @@ def _list_tiers(home: str) -> list[str]:
     return [name for name in ("global", *workspaces) if tier_of_log(name + "/" + LOGS[0])]
 
 
-def _merge_log(
-    state: SyncState, tiers: TierWriter, name: str, sent: list[str], added: Added
-) -> None:
+def _merge_log(merge: Merge, name: str, sent: list[str]) -> None:
     """Append the missing lines to a log, each as often as sent.
 
     Raises OSError, StoreError.
     """
-    path = state.home + "/" + name
+    path = merge.state.home + "/" + name
     data, present = read_log(path)
     missing, lines = Counter(sent) - Counter(present), list[str]()
     for line in sent:
@@ -408,10 +377,10 @@ def _merge_log(
             lines.append(line)
     if lines:
         files.make_folder(path.rpartition("/")[0])
-        _append_lines(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
+        _append_lines(merge.tiers, path, lines, bool(data) and not data.endswith(b"\n"))
         repeated = _stray_lines(path, lines) if name.endswith(LOGS[1]) else []
-        _append_lines(tiers, path, repeated)
-        added.setdefault(name, set()).update(lines, repeated)
+        _append_lines(merge.tiers, path, repeated)
+        merge.added.setdefault(name, set()).update(lines, repeated)
 
 
 def _append_lines(tiers: TierWriter, path: str, lines: list[str], torn: bool = False) -> None:
@@ -448,26 +417,26 @@ def settle_conflict(
     take: the copy becomes the record.  Raises UsageError, StoreError, OSError.
     """
     syncing.record_changes(state)
-    found = [
+    copies = [
         name
         for name in list_conflicts(state)
         if word in (name, name.rpartition("/")[2], name[-11:-3])
     ]
-    if len(found) != 1:
+    if len(copies) != 1:
         raise UsageError(
             "%s copies match '%s'; `dayleaf store sync status` lists them"
-            % (len(found) or "no", one_line(word, 60))
+            % (len(copies) or "no", one_line(word, 60))
         )
-    hit = COPY.match(found[0])
-    name = hit[1] + ".md" if hit else ""
+    copy = copies[0]
+    name = COPY.sub(r"\1.md", copy)
     with tiers:
         if not take:
-            tiers.set_aside(state.home + "/" + found[0], "dropped after a sync", now)
-            return found[0], name
+            tiers.set_aside(state.home + "/" + copy, "dropped after a sync", now)
+            return copy, name
         if os.path.lexists(state.home + "/" + name):
             tiers.set_aside(state.home + "/" + name, "replaced after a sync", now)
-        tiers.rename(state.home + "/" + found[0], name.rpartition("/")[2])
-    return found[0], name
+        tiers.rename(state.home + "/" + copy, name.rpartition("/")[2])
+    return copy, name
 
 
 # ---- the setup

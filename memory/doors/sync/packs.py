@@ -28,6 +28,7 @@ VERSION = 1
 LOGS = ("ledger.jsonl", archive.FOLDER + "/" + archive.LOG)
 _KEY = re.compile(r"[a-z0-9-]{1,60}-[0-9a-f]{8}\Z")
 _FOLDERS = frozenset(layout.FOLDERS.values())
+_GLOBAL_FOLDERS = _FOLDERS.difference(layout.FOLDERS[kind] for kind in layout.TRANSCRIBED_KINDS)
 _MAC = 64  # hex digits of the proof before a pack's lines
 _PACK = re.compile(r"(\d{6})(\.base)?\.age\Z")
 _MACHINE = re.compile(r"[a-z0-9-]{1,60}\Z")
@@ -44,35 +45,25 @@ class DamagedPack(StoreError):
 def write_new_key(path: str) -> None:
     """Write a new key into a private file.  Raises FileExistsError or another OSError."""
     identity = agefile.import_pyrage().x25519.Identity.generate()
-    files.create(
-        path, ("# public key: %s\n%s\n" % (identity.to_public(), identity)).encode("ascii")
-    )
+    text = "# public key: %s\n%s\n" % (identity.to_public(), identity)
+    files.create(path, text.encode("ascii"))
 
 
-def split_synced_path(name: str) -> tuple[str, str]:
-    """Split a synced file's name below the home into tier and rest.
+def tier_of_record(name: str) -> str:
+    """Return the directory of a synced record's tier, or "".
 
-    ("", "") for any other name.
+    name: below the home.
     """
-    parts = name.split("/")
-    size = 1 if parts[0] == "global" else 2
-    inner = parts[size:]
+    parts, folders = name.split("/"), _FOLDERS
+    if parts[0] == "global":
+        tier, inner, folders = "global", parts[1:], _GLOBAL_FOLDERS
+    elif parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]):
+        tier, inner = "/".join(parts[:2]), parts[2:]
+    else:
+        return ""
     kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    if (
-        not _is_tier(parts)
-        or len(kept) < 2
-        or kept[0] not in _FOLDERS
-        or (size == 1 and kept[0] in (layout.FOLDERS[kind] for kind in layout.TRANSCRIBED_KINDS))
-        or not _is_portable(name)
-    ):
-        return "", ""
-    return "/".join(parts[:size]), "/".join(inner)
-
-
-def _is_tier(parts: list[str]) -> bool:
-    if parts[0] == "workspaces":
-        return len(parts) > 2 and bool(_KEY.match(parts[1]))
-    return parts[0] == "global"
+    is_record = len(kept) > 1 and kept[0] in folders and _is_portable(name)
+    return tier if is_record else ""
 
 
 def _is_portable(name: str) -> bool:
@@ -87,7 +78,7 @@ def _is_portable(name: str) -> bool:
 def tier_of_log(name: str) -> str:
     """Return the directory of a synced log's tier, or ""."""
     root = next((name[: -len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
-    return root if split_synced_path(root + "/rules/x.md")[0] == root else ""
+    return root if tier_of_record(root + "/rules/x.md") == root else ""
 
 
 def list_packs(root: str) -> dict[str, dict[int, str]]:
@@ -106,13 +97,12 @@ def select_unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
 
     every: its packs by number.  seen: the last number read.
     """
-    later = sorted(number for number in every if number > seen)
+    later = [number for number in every if number > seen]
     bases = [number for number in later if ".base." in every[number]]
-    start = bases[-1] if bases else seen + 1
-    run = [
-        number for at, number in enumerate(n for n in later if n >= start) if number == start + at
-    ]
-    return run, bool(later) and (not run or run[-1] != later[-1])
+    start = end = max(bases, default=seen + 1)
+    while end in every:
+        end += 1
+    return list(range(start, end)), bool(later) and end <= max(later)
 
 
 def encrypt_pack(lines: Iterable[dict[str, Any]], machine: str, number: int, key: Any) -> bytes:
@@ -121,9 +111,8 @@ def encrypt_pack(lines: Iterable[dict[str, Any]], machine: str, number: int, key
     key: one of age's `identities`.
     """
     head = {"v": VERSION, "dayleaf": __version__, "machine": machine, "number": number}
-    data = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines)).encode(
-        "ascii"
-    )
+    text = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines))
+    data = text.encode("ascii")
     packed = zlib.compress(_sign(data, key) + data, 6)
     return bytes(agefile.import_pyrage().encrypt(packed, [key.to_public()]))
 
@@ -150,9 +139,8 @@ def decrypt_pack(data: bytes, machine: str, number: int, key: Any) -> list[dict[
             raise DamagedPack("it belongs to another file")
         return lines
     except pyrage.DecryptError as error:
-        raise (WrongKey if "matching keys" in str(error) else DamagedPack)(
-            one_line(str(error), 120)
-        ) from None
+        fault = WrongKey if "matching keys" in str(error) else DamagedPack
+        raise fault(one_line(str(error), 120)) from None
     except (zlib.error, ValueError, LookupError, TypeError) as error:
         raise DamagedPack(one_line(str(error), 120)) from None
 

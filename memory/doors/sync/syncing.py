@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
-from memory.doors.sync.packs import split_synced_path
+from memory.doors.sync.packs import tier_of_record
 from memory.store import archive
 from memory.store.writer import WHOLE, TierWriter
 
@@ -97,17 +97,22 @@ class SyncState:
         )
 
     def mark(self, name: str, sha256: str, id: str, to: str = "", was: str = "") -> None:
-        """Record a change made here.  to, was: as in FileState."""
+        """Record a file's change on this machine.  to, was: as in FileState."""
         self.value["clock"] += 1
         before = self.rows.get(name, NONE).version
         if sha256 and name not in self.rows:
-            before = self.value["removed"].get("%s %s" % (id, sha256), {})
+            before = self.removed_version(id, sha256)
         version = {**before, self.machine: self.value["clock"]}
         self.rows[name] = FileState(version, sha256, id, to, was, None if sha256 else dict(before))
         self.dirty.add(name)
         if not (sha256 or to):
             self.value["removed"]["%s %s" % (id, was)] = version
             self.value["purge"] = True
+
+    def removed_version(self, id: str, sha256: str) -> VersionVector:
+        """Return the version that removed a text for good, {} for none."""
+        found: VersionVector = self.value["removed"].get("%s %s" % (id, sha256), {})
+        return found
 
     def anew(self, machine: str) -> None:
         """Continue as a new machine that sends every row again.
@@ -183,7 +188,7 @@ def record_changes(state: SyncState, gone: bool = False) -> list[str]:
                 "%s: %s; mend its permissions" % (name, (stat.strerror or "unreadable").lower())
             )
         elif walk.is_regular(stat) and _is_beside_records(name):
-            if not split_synced_path(name)[0]:
+            if not tier_of_record(name):
                 if name.rpartition("/")[2][0] != ".":
                     problems.append(
                         "%s: a file name that not every system allows; rename it" % ascii(name)
@@ -217,19 +222,17 @@ def _checksum(state: SyncState, name: str, path: str, stat: os.stat_result, sinc
 
 def _is_beside_records(name: str) -> bool:
     """Tell whether a Markdown file lies in a synced folder."""
-    return name.endswith(".md") and bool(split_synced_path(name.rpartition("/")[0] + "/x.md")[0])
+    return name.endswith(".md") and bool(tier_of_record(name.rpartition("/")[0] + "/x.md"))
 
 
 def _holds_synced(name: str) -> bool:
     """Tell whether a directory below the home holds synced files."""
-    parts = name.split("/")
-    inner = parts[1:] if parts[0] == "global" else parts[2:]
+    top, *inner = name.split("/")
+    if top not in ("global", "workspaces") or name.rpartition("/")[2].startswith("."):
+        return False
+    inner = inner if top == "global" else inner[1:]
     inner = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    return (
-        parts[0] in ("global", "workspaces")
-        and (not inner or inner[0] in _KINDS)
-        and parts[-1][:1] != "."
-    )
+    return not inner or inner[0] in _KINDS
 
 
 def _record_differences(
@@ -285,10 +288,10 @@ def _match_moves(
     """
     by_id: dict[tuple[str, str], list[str]] = {}
     for name, id in sorted(new.items()):
-        by_id.setdefault((split_synced_path(name)[0], id), []).append(name)
+        by_id.setdefault((tier_of_record(name), id), []).append(name)
     moves = {}
     for name, row in before.items():
-        targets = by_id.get((split_synced_path(name)[0], row.id), [""])
+        targets = by_id.get((tier_of_record(name), row.id), [""])
         moves[name] = next((to for to in targets if found.get(to) == row.sha256), targets[0])
     return moves
 
@@ -301,7 +304,7 @@ def _read_id(home: str, name: str) -> str:
         return ""
     if frontmatter.is_binary(data):
         return ""
-    return records.from_bytes_fast("p/" + split_synced_path(name)[1], data, 0.0).id
+    return records.from_bytes_fast("p" + name[len(tier_of_record(name)) :], data, 0.0).id
 
 
 def list_conflicts(state: SyncState) -> list[str]:
@@ -319,8 +322,8 @@ def read_log(path: str, start: int = 0) -> tuple[bytes, list[str]]:
         data = files.read(path, WHOLE, follow=False)
     except OSError:
         return b"", []
-    whole = data[start : data.rfind(b"\n") + 1].decode("utf-8", "surrogateescape")
-    return data, [line for line in whole.split("\n") if line]
+    text = data[start : data.rfind(b"\n") + 1].decode("utf-8", "surrogateescape")
+    return data, [line for line in text.split("\n") if line]
 
 
 # ---- what others tell
@@ -330,15 +333,20 @@ class Merge:
     """Applies rows of other machines to this home.
 
     The caller holds the lock of `tiers`.  Methods raise ChangedMeanwhile for a file that changes.
+    added: lines that were added to a log, by its name.
     """
 
-    def __init__(self, state: SyncState, tiers: TierWriter):
+    def __init__(self, state: SyncState, tiers: TierWriter, notes: list[str], problems: list[str]):
         self.state, self.rows, self.tiers = state, state.rows, tiers
-        self.notes: list[str] = []
+        self.notes, self.problems = notes, problems
+        self.added: dict[str, set[str]] = {}
         self.taken, self.removed = 0, False
 
     def take(self, name: str, news: News) -> None:
-        """Apply a row.  Raises StoreError or OSError, and then loses nothing."""
+        """Apply another machine's row to its file here.
+
+        Raises StoreError or OSError, and then loses nothing.
+        """
         before = self.rows.get(name, NONE)
         if not contains(before.version, news.row.version):
             try:
@@ -354,7 +362,7 @@ class Merge:
         held = self.state.value["held"].get(name, "")
         if held and theirs.sha256:
             mine = mine._replace(sha256=held)
-        barred = self.state.value["removed"].get("%s %s" % (theirs.id, theirs.sha256))
+        barred = self.state.removed_version(theirs.id, theirs.sha256)
         if barred and mine == NONE and not contains(theirs.version, barred):
             version = merge_versions(theirs.version, barred)
             self.rows[name] = FileState(version, "", theirs.id, "", theirs.sha256)
@@ -496,22 +504,18 @@ class Merge:
     def _remove_equal_files(self, name: str, gone: FileState) -> None:
         """Remove other files with the bytes of a removed record."""
         self.removed = self.state.value["purge"] = True
-        key = "%s %s" % (gone.id, gone.was)
-        barred = self.state.value["removed"][key] = merge_versions(
-            self.state.value["removed"].get(key, {}), gone.version
-        )
+        barred = merge_versions(self.state.removed_version(gone.id, gone.was), gone.version)
+        self.state.value["removed"]["%s %s" % (gone.id, gone.was)] = barred
+        tier = tier_of_record(name)
         for other, row in sorted(self.rows.items()):
-            if (
-                (row.id, row.sha256) == (gone.id, gone.was)
-                and gone.was
-                and split_synced_path(other)[0] == split_synced_path(name)[0]
-                and not contains(row.version, barred)
-            ):
+            is_equal = row.sha256 and (row.id, row.sha256) == (gone.id, gone.was)
+            if not is_equal or tier_of_record(other) != tier:
+                continue
+            if not contains(row.version, barred):
                 self._read_unchanged(other, row.sha256)
                 self._delete_file(other)
-                self.rows[other] = FileState(
-                    merge_versions(row.version, barred), "", row.id, "", row.sha256
-                )
+                version = merge_versions(row.version, barred)
+                self.rows[other] = FileState(version, "", row.id, "", row.sha256)
                 self.state.dirty.add(other)
 
     def _read_unchanged(self, name: str, sha256: str) -> bytes:

@@ -28,23 +28,15 @@ def sync(call: Call) -> int:
             "sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2))
         )
     _refuse_options(call, word)
-    return {
-        "": _sync_now,
-        "setup": _set_up,
-        "status": _show_status,
-        "take": _settle_copy,
-        "drop": _settle_copy,
-    }[word](call)
+    steps = {"": _sync_now, "setup": _set_up, "status": _show_status}
+    return steps.get(word, _settle_copy)(call)
 
 
 def _refuse_options(call: Call, word: str) -> None:
-    given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
-    wrong = [name for name in given if (name == "identity") != (word == "setup")]
-    if wrong or (given and word not in ("", "setup")):
-        option = (wrong or given)[0]
-        raise UsageError(
-            "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
-        )
+    verbs = {"identity": " setup", "gone": "", "anew": ""}
+    for option, verb in verbs.items():
+        if getattr(call.options, option) and verb.strip() != word:
+            raise UsageError("--%s is for `dayleaf store sync%s`" % (option, verb))
 
 
 def _set_up(call: Call) -> int:
@@ -52,37 +44,26 @@ def _set_up(call: Call) -> int:
     home, key = call.place.home, call.place.home + "/sync/key.txt"
     if not machines.is_git(where):
         where = files.real_path(os.path.abspath(os.path.expanduser(where)))
+    state = None
     with suppress(StoreError):
         state = syncing.load_state(home)
-        if state.value["where"] == where and not identity:
-            return call.answer(
-                {"machine": state.machine, "where": where, "key": key},
-                [
-                    (
-                        "this machine is %s and already syncs with %s; `dayleaf store sync` "
-                        "brings both up to date"
-                    )
-                    % (state.machine, plaintext.one_line(where))
-                ],
-            )
-    identity = os.path.abspath(identity) if identity else ""
-    state = machines.setup(home, where, identity, call.env, socket.gethostname())
-    return call.answer(
-        {"machine": state.machine, "where": where, "key": key},
-        [
+    if state and state.value["where"] == where and not identity:
+        lines = [
+            "this machine is %s and already syncs with %s; `dayleaf store sync` brings both up to "
+            "date" % (state.machine, plaintext.one_line(where))
+        ]
+    else:
+        identity = os.path.abspath(identity) if identity else ""
+        state = machines.setup(home, where, identity, call.env, socket.gethostname())
+        lines = [
             "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-            (
-                "  the key is %s: carry it to your other machines yourself, not "
-                "through that place, and run there"
-            )
-            % key,
-            (
-                "  `dayleaf store sync setup WHERE --identity FILE`; without the key, "
-                "nobody can read your memories"
-            ),
+            "  the key is %s: carry it to your other machines yourself, not through that place, "
+            "and run there" % key,
+            "  `dayleaf store sync setup WHERE --identity FILE`; without the key, nobody can read "
+            "your memories",
             "  then run `dayleaf store sync` on both machines",
-        ],
-    )
+        ]
+    return call.answer({"machine": state.machine, "where": where, "key": key}, lines)
 
 
 def _sync_now(call: Call) -> int:
@@ -91,31 +72,21 @@ def _sync_now(call: Call) -> int:
     carrier = machines.open_carrier(home, state.value["where"], call.env)
     key = agefile.read_identities(home + "/sync/key.txt")[0]
     with call.spinner("syncing"):
-        done = machines.sync(
-            state,
-            carrier,
-            TierWriter(call.place, call.changed.append),
-            key,
-            bool(call.options.gone),
-            bool(call.options.anew),
-        )
-        if done.removed:
+        tiers = TierWriter(call.place, call.changed.append)
+        gone, anew = bool(call.options.gone), bool(call.options.anew)
+        report = machines.sync(state, carrier, tiers, key, gone, anew)
+        if report.removed:
             _delete_derived(call)
     call.indexed()
     ledger.recount_after_moves(call.place)
-    for problem in done.problems:
+    for problem in report.problems:
         warn(problem)
-    value = {"machine": state.machine, **done._asdict()}
-    call.answer(
-        value,
-        [
-            "synced as %s: %s sent, %d taken"
-            % (state.machine, plaintext.format_count(done.sent, "file"), done.taken),
-            *("  " + plaintext.one_line(note) for note in done.notes),
-            *_format_copies(done.conflicts),
-        ],
-    )
-    return 1 if done.problems else 0
+    sent = plaintext.format_count(report.sent, "file")
+    lines = ["synced as %s: %s sent, %d taken" % (state.machine, sent, report.taken)]
+    lines += ["  " + plaintext.one_line(note) for note in report.notes]
+    lines += _format_copies(report.conflicts)
+    call.answer({"machine": state.machine, **report._asdict()}, lines)
+    return 1 if report.problems else 0
 
 
 def _delete_derived(call: Call) -> None:
@@ -158,56 +129,36 @@ def _show_status(call: Call) -> int:
     waiting = {name: newest - state.value["seen"].get(name, 0) for name, newest in others.items()}
     for problem in problems:
         warn(problem)
-    copies = syncing.list_conflicts(state)
+    copies, held = syncing.list_conflicts(state), sorted(state.value["held"])
     where = state.value["where"]
-    return call.answer(
-        {
-            "machine": state.machine,
-            "where": where,
-            "toSend": sorted(state.dirty),
-            "machines": waiting,
-            "conflicts": copies,
-            "held": sorted(state.value["held"]),
-        },
-        [
-            "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-            "  %s to send" % plaintext.format_count(len(state.dirty), "file"),
-            *(
-                "  %s: %s"
-                % (
-                    name,
-                    "all taken"
-                    if left <= 0
-                    else "%s to take" % plaintext.format_count(left, "change"),
-                )
-                for name, left in waiting.items()
-            ),
-            *(
-                "  %s is left on this machine only: another machine removed it"
-                % plaintext.one_line(name)
-                for name in sorted(state.value["held"])
-            ),
-            *_format_copies(copies),
-        ],
-    )
+    lines = [
+        "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
+        "  %s to send" % plaintext.format_count(len(state.dirty), "file"),
+    ]
+    for name, left in waiting.items():
+        changes = "%s to take" % plaintext.format_count(left, "change")
+        lines.append("  %s: %s" % (name, changes if left > 0 else "all taken"))
+    only_here = "  %s is left on this machine only: another machine removed it"
+    lines += [only_here % plaintext.one_line(name) for name in held]
+    value = {
+        "machine": state.machine,
+        "where": where,
+        "toSend": sorted(state.dirty),
+        "machines": waiting,
+        "conflicts": copies,
+        "held": held,
+    }
+    return call.answer(value, [*lines, *_format_copies(copies)])
 
 
 def _settle_copy(call: Call) -> int:
     take = call.words[0] == "take"
     state = syncing.load_state(call.place.home)
-    copy, name = machines.settle_conflict(
-        state, TierWriter(call.place, call.changed.append), call.words[1], take, call.now
-    )
+    tiers = TierWriter(call.place, call.changed.append)
+    copy, name = machines.settle_conflict(state, tiers, call.words[1], take, call.now)
     call.indexed()
-    return call.answer(
-        {"copy": copy, "record": name, "taken": take},
-        [
-            (
-                "took %s as %s; the old text is in the archive"
-                if take
-                else "moved %s to the archive; %s stays as it is"
-            )
-            % (copy, name),
-            "  the other machines learn this at the next `dayleaf store sync`",
-        ],
-    )
+    line = "moved %s to the archive; %s stays as it is"
+    if take:
+        line = "took %s as %s; the old text is in the archive"
+    later = "  the other machines learn this at the next `dayleaf store sync`"
+    return call.answer({"copy": copy, "record": name, "taken": take}, [line % (copy, name), later])

@@ -19,8 +19,10 @@ import os
 import shlex
 import sys
 from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from math import fsum, isfinite, isnan, sqrt
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from memory.core import ProviderError, UsageError, boundary, files, layout
@@ -64,7 +66,7 @@ class Provider(NamedTuple):
     """
 
     command: str
-    args: Tuple[str, ...]
+    args: tuple[str, ...]
     label: str
     timeout: float
     scripts: str = ALL
@@ -93,51 +95,37 @@ def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Pr
         env: DAYLEAF_HOME, HOME. Without `embeddings.modelLabel` the whole command is the label, so
         that other arguments mean another model. Raises UsageError for an invalid command.
     """
-    command, args = (
-        str(settings["embeddings.provider.command"]),
-        settings["embeddings.provider.args"],
-    )
-    label = str(settings["embeddings.modelLabel"])
+    command = str(settings["embeddings.provider.command"])
+    args, label = settings["embeddings.provider.args"], str(settings["embeddings.modelLabel"])
     if not all(isinstance(word, str) for word in args):
         raise UsageError(
             "embeddings.provider.args is not a list of words; set it to the command's arguments"
         )
-    if override:
-        words = _split_command(override)
-        if words and words != [command]:
-            command, args, label = words[0], words[1:], ""
+    words = _split_command(override)
+    if words and words != [command]:
+        command, args, label = words[0], words[1:], ""
     if not command:
         return None
     if any("\0" in word for word in (command, *args)):
         raise UsageError("embeddings.provider holds a zero byte; set it to a command")
-    if command == BUILTIN:
-        return Provider(
-            _find_python(env),
-            ("-I", _script_path(), *args),
-            label or " ".join((BUILTIN_LABEL, *args)),
-            SECONDS,
-            LATIN,
-        )
-    return Provider(
-        command, tuple(args), label or " ".join((os.path.basename(command), *args)), SECONDS, ALL
-    )
-
-
-def _find_python(env: Mapping[str, str]) -> str:
-    runtime = layout.find_home(dict(env)) + "/runtime/bin/python"
-    return runtime if files.exists(runtime) else sys.executable
-
-
-def _script_path() -> str:
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN + ".py")
+    is_builtin = command == BUILTIN
+    model = BUILTIN_LABEL if is_builtin else os.path.basename(command)
+    label = label or " ".join((model, *args))
+    if not is_builtin:
+        return Provider(command, tuple(args), label, SECONDS, ALL)
+    python = layout.find_home(dict(env)) + "/runtime/bin/python"
+    if not files.exists(python):
+        python = sys.executable
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN + ".py")
+    return Provider(python, ("-I", script, *args), label, SECONDS, LATIN)
 
 
 def embed(
     provider: Provider,
-    texts: Sequence[Tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
     env: Mapping[str, str],
     deadline: float = NO_LIMIT,
-) -> Dict[str, Vector]:
+) -> dict[str, Vector]:
     """Embed texts and return their vectors by id.
 
     float32 of length 1, all of one dimension. texts: (id, text), every id once. env: only
@@ -151,11 +139,10 @@ def embed(
         json.dumps({"id": ident, "text": text.encode("utf-8", "replace").decode("utf-8")})
         for ident, text in texts
     ]
+    stdin = ("\n".join(rows) + "\n").encode("ascii")
     limit = SLACK + len(texts) * (MOST_DIMS * NUMBER_BYTES + SLACK // 16)
     seconds = max(0.0, min(provider.timeout, deadline))
-    out = _run(
-        argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _make_environment(env), limit
-    )
+    out = _run(argv, stdin, seconds, _make_environment(env), limit)
     return _parse_vectors(out, [ident for ident, _ in texts])
 
 
@@ -165,17 +152,15 @@ def embed(
 def _find_program(command: str, env: Mapping[str, str]) -> str:
     """Find a program, never in the current directory; raises ProviderError."""
     found = process.which(command, env)
-    if not found:
-        absolute = (
-            "; set embeddings.provider.command to an absolute path"
-            if os.path.dirname(command)
-            else " is not on PATH"
-        )
-        raise ProviderError("command not found: %s%s" % (printable_line(command), absolute))
-    return found
+    if found:
+        return found
+    why = " is not on PATH"
+    if os.path.dirname(command):
+        why = "; set embeddings.provider.command to an absolute path"
+    raise ProviderError("command not found: %s%s" % (printable_line(command), why))
 
 
-def _make_environment(env: Mapping[str, str]) -> Dict[str, str]:
+def _make_environment(env: Mapping[str, str]) -> dict[str, str]:
     if env.get(boundary.NESTED):
         raise ProviderError("a provider or model that dayleaf started cannot start a provider")
     passed = {
@@ -200,16 +185,11 @@ def _run(
     if not done.in_time:
         raise ProviderError("timeout: no answer within %g s" % round(seconds, 2))
     if done.rc:
+        status = "exit status %d" if done.rc > 0 else "killed by signal %d"
         lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
-        raise ProviderError(
-            "%s: %s"
-            % (_format_status(done.rc), printable_line(lines[0]) if lines else "nothing on stderr")
-        )
+        why = printable_line(lines[0]) if lines else "nothing on stderr"
+        raise ProviderError("%s: %s" % (status % abs(done.rc), why))
     return done.out
-
-
-def _format_status(code: int) -> str:
-    return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
 
 
 def printable_line(value: str) -> str:
@@ -221,7 +201,7 @@ def printable_line(value: str) -> str:
 # --- The answer -----------------------------------------------------------------------------------
 
 
-def _parse_rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
+def _parse_rows(out: bytes) -> Iterator[tuple[str, list[Any]]]:
     for number, line in enumerate(out.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -237,9 +217,9 @@ def _parse_rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
         yield ident, vector
 
 
-def _parse_vectors(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
+def _parse_vectors(out: bytes, ids: Sequence[str]) -> dict[str, Vector]:
     """Parse and check a provider's output; raises ProviderError."""
-    found: Dict[str, Vector] = {}
+    found: dict[str, Vector] = {}
     wanted, dims = set(ids), 0
     for ident, values in _parse_rows(out):
         if ident not in wanted:
@@ -294,18 +274,14 @@ def read_query_vector(place: Place, label: str, text: str, now: float) -> Any:
     """Read a query's cached vector of a model, or None."""
     import sqlite3
 
+    if not files.exists(queries_path(place)):
+        return None
     key = _query_key(label, text)
     try:
-        base = _open_cache(place)
-        if base is None:
-            return None
-        try:
+        with closing(_open_cache(place)) as base, base:
             row = base.execute("SELECT vector, used FROM queries WHERE key = ?", (key,)).fetchone()
             if row and not 0 <= now - row[1] < FRESH:
                 base.execute("UPDATE queries SET used = ? WHERE key = ?", (now, key))
-                base.commit()
-        finally:
-            base.close()
     except (sqlite3.Error, OSError, TypeError):
         return None
     return _unpack(row[0]) if row else None
@@ -349,35 +325,26 @@ def write_query_vector(place: Place, label: str, text: str, vector: Any, now: fl
 
 
 def _insert_row(place: Place, row: Any) -> None:
-    base = _open_cache(place, create=True)
-    assert base is not None
-    try:
+    with closing(_open_cache(place)) as base, base:
         base.execute("INSERT OR REPLACE INTO queries VALUES (?, ?, ?)", row)
         base.execute(
             "DELETE FROM queries WHERE key NOT IN (SELECT key FROM queries ORDER BY "
             "used DESC, key LIMIT ?)",
             (MOST,),
         )
-        base.commit()
-    finally:
-        base.close()
 
 
-def _open_cache(place: Place, create: bool = False) -> sqlite3.Connection | None:
+def _open_cache(place: Place) -> sqlite3.Connection:
     import sqlite3
 
     path = queries_path(place)
     if not files.exists(path):
-        if not create:
-            return None
-        try:
+        with suppress(FileExistsError):
             files.create(path, b"")  # 0600, which SQLite keeps for its journal too
-        except FileExistsError:
-            pass
     base = sqlite3.connect(path, timeout=WAIT)
     try:
         base.execute("PRAGMA synchronous = OFF")  # a lost cache costs one call
-        if create and base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             base.executescript(
                 "DROP TABLE IF EXISTS queries; CREATE TABLE queries (key BLOB PRIMARY KEY, vector "
                 "BLOB, used REAL) WITHOUT ROWID; PRAGMA user_version = %d" % VERSION

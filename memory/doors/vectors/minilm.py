@@ -22,7 +22,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Sequence, Tuple
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from numpy import float32
     from numpy.typing import NDArray
@@ -65,12 +66,12 @@ class ModelError(Exception):
 def main(argv: Sequence[str]) -> int:
     """Embed texts from stdin, print vectors, return the exit status."""
     try:
-        asked = parse_texts(sys.stdin.buffer.read().splitlines())
-        threads = 1 if len(asked) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
+        texts = parse_texts(sys.stdin.buffer.read().splitlines())
+        threads = 1 if len(texts) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
         # read once, when NumPy is imported
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        for ident, vector in embed(argv[0] if argv else find_model(), asked):
+        for ident, vector in embed(argv[0] if argv else find_model(), texts):
             sys.stdout.write(
                 '{"id":%s,"vector":[%s]}\n'
                 % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()]))
@@ -82,9 +83,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def parse_texts(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
+def parse_texts(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     """Parse lines into (id, text); raises ModelError for a faulty line."""
-    asked = []
+    texts = []
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -93,8 +94,8 @@ def parse_texts(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
             ident = text = None
         if not isinstance(ident, str) or not isinstance(text, str):
             raise ModelError('line %d of the input is not {"id": text, "text": text}' % number)
-        asked.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
-    return asked
+        texts.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
+    return texts
 
 
 def find_model() -> str:
@@ -106,17 +107,17 @@ def find_model() -> str:
     return places[0] + "/model"
 
 
-def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, Array]]:
+def embed(folder: str, texts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Array]]:
     """Yield (id, vector of length 1) of texts in batches.
 
     folder: of the model. Raises ModelError if its files or a package are missing or damaged.
     """
-    if not asked:
+    if not texts:
         return
     import numpy as np
 
     model = Model(folder)
-    ids = tokenise(folder, [text for _, text in asked])
+    ids = tokenise(folder, [text for _, text in texts])
     for batch in _batches([len(row) for row in ids]):
         longest = len(ids[batch[-1]])
         words = np.zeros((len(batch), longest), np.intp)
@@ -125,12 +126,12 @@ def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, 
             words[row, : len(ids[number])] = ids[number]
             mask[row, : len(ids[number])] = 1.0
         for number, vector in zip(batch, model.embed(words, mask)):
-            yield asked[number][0], vector
+            yield texts[number][0], vector
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Yield the indexes of texts of a batch, the shortest texts first."""
-    batch: List[int] = []
+    batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[number] > BATCH_TOKENS):
             yield batch
@@ -140,7 +141,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
         yield batch
 
 
-def tokenise(folder: str, texts: Sequence[str]) -> List[List[int]]:
+def tokenise(folder: str, texts: Sequence[str]) -> list[list[int]]:
     """Return the token ids of each text, at most MOST_TOKENS; raises ModelError."""
     try:
         tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(
@@ -164,7 +165,7 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def map_weights(path: str) -> Dict[str, Array]:
+def map_weights(path: str) -> dict[str, Array]:
     """Map a safetensors file and return its float32 tensors by name.
 
     Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape,
@@ -177,7 +178,7 @@ def map_weights(path: str) -> Dict[str, Array]:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, HEADER_LIMIT)))
         data = np.memmap(path, np.uint8, "r", 8 + length)
-        found: Dict[str, Array] = {}
+        found: dict[str, Array] = {}
         for name, entry in header.items():
             if name != "__metadata__" and entry["dtype"] == "F32":
                 start, end = entry["data_offsets"]
@@ -241,6 +242,8 @@ class Model:
         return mean
 
     def _layer(self, name: str, x: Array, bias: Array, rows: int, tokens: int) -> Array:
+        import numpy as np
+
         def heads(part: str) -> Array:
             y = self._dense(x, name + ".attention.self." + part)
             split: Array = y.reshape(rows, tokens, HEADS, DIMS // HEADS).transpose(0, 2, 1, 3)
@@ -250,7 +253,7 @@ class Model:
         weight *= (DIMS // HEADS) ** -0.5
         weight += bias
         weight -= weight.max(-1, keepdims=True)
-        exponentiate(weight)
+        np.exp(weight, out=weight)
         weight /= weight.sum(-1, keepdims=True)
         seen = (weight @ heads("value")).transpose(0, 2, 1, 3).reshape(rows * tokens, DIMS)
         y = self._dense(seen, name + ".attention.output.dense")
@@ -259,13 +262,6 @@ class Model:
         z = self._dense(gelu(self._dense(y, name + ".intermediate.dense")), name + ".output.dense")
         z += y
         return self._norm(z, name + ".output.LayerNorm")
-
-
-def exponentiate(x: Array) -> None:
-    """Replace every number x by e^x, in place."""
-    import numpy as np
-
-    np.exp(x, out=x)
 
 
 def gelu(x: Array) -> Array:

@@ -11,7 +11,8 @@ from memory.doors.vectors.vectorfile import Sidecar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Sequence, Tuple
+    from collections.abc import Sequence
+    from typing import Any
 
     from memory.core.layout import Place
 
@@ -19,7 +20,7 @@ MOST_PLAIN = 4_000  # rows up to which NumPy is not loaded
 BLOCK = 4096  # rows turned to float32 at a time
 
 
-def search(place: Place, vector: Any, limit: int, label: str = "") -> List[Tuple[str, int, float]]:
+def search(place: Place, vector: Any, limit: int, label: str = "") -> list[tuple[str, int, float]]:
     """Return (name, ordinal, similarity) of the sections nearest to a vector.
 
     At most `limit`, best first, ties by name and ordinal. vector: of any length but 0. label: of
@@ -34,7 +35,7 @@ def search(place: Place, vector: Any, limit: int, label: str = "") -> List[Tuple
         chunks = [chunk for chunk in side.chunks() if len(chunk[3]) == side.dims]
     similar = _score_rows if len(chunks) <= MOST_PLAIN else _score_rows_with_numpy
     values = similar(vector, [chunk[2] for chunk in chunks], [chunk[3] for chunk in chunks])
-    best: Dict[Tuple[str, int], float] = {}
+    best: dict[tuple[str, int], float] = {}
     for at in sorted(range(len(chunks)), key=values.__getitem__, reverse=True):
         if len(best) >= limit:
             break
@@ -42,7 +43,7 @@ def search(place: Place, vector: Any, limit: int, label: str = "") -> List[Tuple
     return [(name, ordinal, value) for (name, ordinal), value in best.items()]
 
 
-def _score_rows(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> List[float]:
+def _score_rows(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> list[float]:
     """Return the cosine of every row, without NumPy."""
     length = sqrt(fsum(number * number for number in vector))
     query = [number / length for number in vector]
@@ -54,7 +55,7 @@ def _score_rows(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> 
 
 def _score_rows_with_numpy(
     vector: Any, scales: Sequence[float], rows: Sequence[bytes]
-) -> List[float]:
+) -> list[float]:
     import numpy as np
 
     query = np.asarray(vector, np.float32)
@@ -63,7 +64,7 @@ def _score_rows_with_numpy(
     similar = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), BLOCK):
         similar[start : start + BLOCK] = numbers[start : start + BLOCK].astype(np.float32) @ query
-    found: List[float] = rounded(similar * np.array(scales, np.float32)).tolist()
+    found: list[float] = rounded(similar * np.array(scales, np.float32)).tolist()
     return found
 
 

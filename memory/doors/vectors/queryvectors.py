@@ -5,7 +5,8 @@ Used with `--semantic` or the setting `recall.semantic`; a failure leaves a note
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from memory.core import IndexFault, ProviderError, UsageError, files
 from memory.recall.semantic import format_fallback
@@ -24,6 +25,8 @@ SECONDS = 10.0  # for the vector of one query
 LATIN_END = 0x250  # the first character after the Latin script
 SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
+NO_PROVIDER = "no provider of vectors is set up: " + SET_UP
+
 
 class QueryVectors:
     """The vectors of queries; label: of the model that ranked, "" before."""
@@ -34,9 +37,9 @@ class QueryVectors:
         override: a command instead of the settings', or "". env: of its process.
         """
         self._settings, self._override, self._env = settings, override, env
-        self._provider: Optional[Provider] = None
+        self._provider: Provider | None = None
         self._fault = ""
-        self._vectors: Dict[str, Any] = {}
+        self._vectors: dict[str, Any] = {}
         self.label = ""
 
     @property
@@ -45,23 +48,19 @@ class QueryVectors:
         label = self._provider.label if self._provider else ""
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
-    def is_wanted(self, asked: Optional[bool]) -> bool:
+    def is_wanted(self, asked: bool | None) -> bool:
         """Tell whether a query uses vectors; asked: its own choice, or None."""
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
-    def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
+    def vector(self, place: Place, text: str, now: float, notes: list[str]) -> Any:
         """Return the vector of a query's text, or None with a note."""
         self.prepare(place, [text], now)
-        if self._fault:
-            notes.append(format_fallback(self._fault))
-            return None
-        if text not in self._vectors:
-            notes.append(
-                format_fallback(
-                    "%s knows only the Latin script"
-                    % (self._provider.label if self._provider else "")
-                )
-            )
+        fault = self._fault
+        if not fault and text not in self._vectors:
+            assert self._provider is not None
+            fault = "%s knows only the Latin script" % self._provider.label
+        if fault:
+            notes.append(format_fallback(fault))
             return None
         return self._vectors[text]
 
@@ -72,28 +71,24 @@ class QueryVectors:
         if self._fault or not self._open():
             return
         assert self._provider is not None
-        label, missing = self._provider.label, []
+        label, missing = self._provider.label, dict[str, str]()
         for text in dict.fromkeys(texts):
             if text in self._vectors or not covers_script(self._provider.scripts, text):
                 continue
             known = embedder.read_query_vector(place, label, text, now)
             if known is None:
-                missing.append(text)
+                missing[str(len(missing))] = text
             else:
                 self._vectors[text] = known
+        seconds = SECONDS * (1 + len(missing) // 64)
         try:
-            found = embedder.embed(
-                self._provider,
-                [(str(i), text) for i, text in enumerate(missing)],
-                self._env,
-                SECONDS * (1 + len(missing) // 64),
-            )
+            found = embedder.embed(self._provider, list(missing.items()), self._env, seconds)
         except ProviderError as error:
             self._fault = "vectors: %s" % error
             return
-        for i, text in enumerate(missing):
-            self._vectors[text] = found[str(i)]
-            embedder.write_query_vector(place, label, text, found[str(i)], now)
+        for number, text in missing.items():
+            self._vectors[text] = found[number]
+            embedder.write_query_vector(place, label, text, found[number], now)
 
     def _open(self) -> bool:
         """Load the provider; return whether it has no fault."""
@@ -105,9 +100,7 @@ class QueryVectors:
             except UsageError as error:
                 self._fault = str(error)
             else:
-                self._fault = (
-                    "" if self._provider else "no provider of vectors is set up: " + SET_UP
-                )
+                self._fault = "" if self._provider else NO_PROVIDER
         return not self._fault
 
     def obstacle(self, place: Place) -> str:
@@ -120,8 +113,8 @@ class QueryVectors:
         return "" if there else "no vectors yet; `dayleaf index build --embeddings` makes them"
 
     def near(
-        self, shelf: Shelf, vector: Any, limit: int, notes: List[str]
-    ) -> List[Tuple[str, int, float]]:
+        self, shelf: Shelf, vector: Any, limit: int, notes: list[str]
+    ) -> list[tuple[str, int, float]]:
         """Return (name, ordinal, similarity) of a shelf's nearest sections.
 
         [] with a note without vectors.
@@ -129,36 +122,24 @@ class QueryVectors:
         from memory.doors.vectors import nearest, vectorfile
 
         assert self._provider is not None
+        place, label, found = shelf.place, self._provider.label, None
         if shelf.is_distant:
-            there = shelf.near(self._provider.label, vector, limit)
-            if there is None:
-                notes.append(
-                    format_fallback(
-                        "the database holds no vectors of " + self._provider.label,
-                        "`dayleaf index --backend postgres --embeddings` loads them",
-                    )
-                )
-            self.label = self._provider.label if there is not None else self.label
-            return there or []
-        place = shelf.place
-        if not files.exists(vectorfile.vectors_path(place)):
-            notes.append(
-                format_fallback(
-                    "%s: no vectors yet" % place.key,
-                    "`dayleaf index build --embeddings` makes them",
-                )
-            )
+            found = shelf.near(label, vector, limit)
+            fault = "the database holds no vectors of " + label
+            remedy = "`dayleaf index --backend postgres --embeddings` loads them"
+        elif not files.exists(vectorfile.vectors_path(place)):
+            fault = "%s: no vectors yet" % place.key
+            remedy = "`dayleaf index build --embeddings` makes them"
+        else:
+            remedy = "`dayleaf index build --embeddings` mends it"
+            try:
+                found = nearest.search(place, vector, limit, label)
+            except IndexFault as error:
+                fault = str(error).partition(";")[0]
+        if found is None:
+            notes.append(format_fallback(fault, remedy))
             return []
-        try:
-            found = nearest.search(place, vector, limit, self._provider.label)
-        except IndexFault as fault:
-            notes.append(
-                format_fallback(
-                    str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"
-                )
-            )
-            return []
-        self.label = self._provider.label
+        self.label = label
         return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.core import IndexFault, files
 
@@ -45,7 +45,7 @@ def make_fault(path: str, why: str) -> IndexFault:
     )
 
 
-def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
+def quantise(vectors: Any) -> tuple[list[float], list[bytes]]:
     """Quantise the rows of a float32 matrix into scales and int8 numbers."""
     import numpy as np
 
@@ -57,17 +57,14 @@ def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
 class RecordVectors(NamedTuple):
     """The vectors of one record.
 
-    mtime_ns, size, checksum (8 bytes): of the record's file. The lists: one entry per chunk,
-    numbers as int8.
+    mtime_ns, size, checksum (8 bytes): of the record's file.  chunks: (ordinal, digest, scale,
+    int8 numbers) of each.
     """
 
     mtime_ns: int
     size: int
     checksum: bytes
-    ordinals: List[int]
-    digests: List[bytes]
-    scales: List[float]
-    numbers: List[bytes]
+    chunks: list[tuple[int, bytes, float, bytes]]
 
 
 class Sidecar:
@@ -82,15 +79,12 @@ class Sidecar:
             raise make_fault(self.path, "No such file")
         self._base = sqlite3.connect(self.path)
         try:
-            self._base.execute("PRAGMA secure_delete = ON")
-            version = self._base.execute("PRAGMA user_version").fetchone()[0]
-            row = self.query("SELECT * FROM model") if version == VERSION else []
-            if len(row) != 1:
+            self.query("PRAGMA secure_delete = ON")
+            version = self.query("PRAGMA user_version")[0][0]
+            rows = self.query("SELECT * FROM model") if version == VERSION else []
+            if len(rows) != 1:
                 raise make_fault(self.path, "no vectors of this version")
-            self.key, self.label, self.command, self.dims, self.built = row[0]
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise make_fault(self.path, str(error)) from None
+            self.key, self.label, self.command, self.dims, self.built = rows[0]
         except IndexFault:
             self.close()
             raise
@@ -114,7 +108,7 @@ class Sidecar:
             raise
         return cls(place)
 
-    def query(self, statement: str, *values: object) -> List[Any]:
+    def query(self, statement: str, *values: object) -> list[Any]:
         """Return the rows of a statement; raises IndexFault for a damaged file."""
         try:
             return self._base.execute(statement, values).fetchall()
@@ -132,7 +126,7 @@ class Sidecar:
         except IndexFault:
             return False
 
-    def heads(self) -> Dict[str, Tuple[int, int, bytes, int]]:
+    def heads(self) -> dict[str, tuple[int, int, bytes, int]]:
         """Return (mtime, size, checksum, number of chunks) of each record by name."""
         rows = self.query(
             "SELECT name, mtime, size, checksum, count(place) FROM record JOIN chunk USING (name) "
@@ -140,16 +134,16 @@ class Sidecar:
         )
         return {decode_name(name): tuple(head) for name, *head in rows}
 
-    def chunks(self) -> List[Tuple[bytes, int, float, bytes]]:
+    def chunks(self) -> list[tuple[bytes, int, float, bytes]]:
         """Return (name, ordinal, scale, numbers) of every chunk, sorted by name."""
         return self.query("SELECT name, ordinal, scale, numbers FROM chunk ORDER BY name, place")
 
-    def find_vector(self, digest: bytes) -> Optional[Tuple[float, bytes]]:
+    def find_vector(self, digest: bytes) -> tuple[float, bytes] | None:
         """Find a text's scale and numbers by digest, or None."""
         row = self.query("SELECT scale, numbers FROM chunk WHERE digest = ? LIMIT 1", digest)
         return row[0] if row else None
 
-    def replace(self, changes: Dict[str, Optional[RecordVectors]], built: int = 0) -> None:
+    def replace(self, changes: dict[str, RecordVectors | None], built: int = 0) -> None:
         """Write records' vectors in one transaction; None deletes a record.
 
         built: when every file was compared, in ns; 0 if some were not.
@@ -163,18 +157,14 @@ class Sidecar:
         except sqlite3.DatabaseError as error:
             raise make_fault(self.path, str(error)) from None
 
-    def _replace(self, key: bytes, stored: Optional[RecordVectors]) -> None:
+    def _replace(self, key: bytes, stored: RecordVectors | None) -> None:
         for table in ("record", "chunk"):
             self._base.execute("DELETE FROM %s WHERE name = ?" % table, (key,))
         if stored is None:
             return
-        head = (key, stored.mtime_ns, stored.size, stored.checksum)
-        self._base.execute("INSERT INTO record VALUES (?, ?, ?, ?)", head)
-        rows = zip(stored.ordinals, stored.digests, stored.scales, stored.numbers)
-        self._base.executemany(
-            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
-            ((key, place, *row) for place, row in enumerate(rows)),
-        )
+        self._base.execute("INSERT INTO record VALUES (?, ?, ?, ?)", (key, *stored[:3]))
+        rows = ((key, place, *chunk) for place, chunk in enumerate(stored.chunks))
+        self._base.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def decode_name(name: bytes) -> str:

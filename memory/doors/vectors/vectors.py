@@ -7,8 +7,9 @@ Only texts with a new digest are embedded: an edit costs its changed chunks, a m
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.core import IndexFault, files, records
 from memory.core.walk import walk
@@ -56,7 +57,7 @@ class Update(NamedTuple):
     busy: bool = False
 
 
-def split_chunks(record: Record) -> List[Chunk]:
+def split_chunks(record: Record) -> list[Chunk]:
     """Split a record into chunks, at least one."""
     found = []
     for ordinal, (heading, body) in enumerate(documents.split_sections(record.body, record.kind)):
@@ -68,9 +69,9 @@ def split_chunks(record: Record) -> List[Chunk]:
     return found
 
 
-def _split_words(body: str) -> List[str]:
-    found: List[str] = []
-    words: List[str] = []
+def _split_words(body: str) -> list[str]:
+    found: list[str] = []
+    words: list[str] = []
     size = 0
     for word in body.split():
         for part in [word[i : i + CHARS] for i in range(0, len(word), CHARS)]:
@@ -90,7 +91,7 @@ def update(
     provider: Provider,
     env: Mapping[str, str],
     now: float,
-    limit: Optional[int] = None,
+    limit: int | None = None,
     seconds: float = float("inf"),
 ) -> Update:
     """Embed new and changed records, and delete the vectors of gone ones.
@@ -101,46 +102,20 @@ def update(
         written before. Raises ProviderError, and OSError if nothing can be written.
     """
     start = time.perf_counter()
-    budget = _Budget(limit, start + seconds)
-    with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as held:
-        if not held:
+    given = (place, provider, env, now, limit, start + seconds)
+    with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as free:
+        if not free:
             return Update(0, 0, 0, 0.0, busy=True)
         files.delete_leftovers(place.cache, now)
-        work = _UpdateRun(place, provider, env, now, budget)
         try:
-            work.run()
-        except (_OtherDimension, IndexFault):
-            work.close()
-            work = _UpdateRun(place, provider, env, now, budget, afresh=True)
-            work.run()
-        finally:
-            work.close()
-        return Update(
-            work.embedded, work.kept, work.removed, time.perf_counter() - start, work.left
-        )
+            work = _UpdateRun(*given).run()
+        except IndexFault:  # damaged, or of another dimension
+            work = _UpdateRun(*given, afresh=True).run()
+        took = time.perf_counter() - start
+        return Update(work.embedded, work.kept, work.removed, took, work.left)
 
 
-class _Budget(NamedTuple):
-    """The limits of an update.
-
-    texts: to embed, None for all. until: the last start of a batch.
-    """
-
-    texts: Optional[int]
-    until: float
-
-    def next_batch(self, embedded: int) -> int:
-        """Return the size of the next batch after `embedded` texts."""
-        if time.perf_counter() >= self.until:
-            return 0
-        return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
-
-
-class _OtherDimension(Exception):
-    """The provider's vectors have another dimension than the stored ones."""
-
-
-def _open_current(place: Place, label: str) -> Optional[Sidecar]:
+def _open_current(place: Place, label: str) -> Sidecar | None:
     """Open a sound file of vectors of a label, or None."""
     try:
         found = Sidecar(place)
@@ -153,7 +128,10 @@ def _open_current(place: Place, label: str) -> Optional[Sidecar]:
 
 
 class _UpdateRun:
-    """One run of `update`: known vectors, queued texts and counts."""
+    """One run of `update`: known vectors, queued texts and counts.
+
+    until: the last start of a batch.
+    """
 
     def __init__(
         self,
@@ -161,25 +139,36 @@ class _UpdateRun:
         provider: Provider,
         env: Mapping[str, str],
         now: float,
-        budget: _Budget,
+        limit: int | None,
+        until: float,
         afresh: bool = False,
     ):
         self.place, self.provider, self.env, self.now = place, provider, env, now
-        self.budget = budget
+        self.limit, self.until = limit, until
         self.side = None if afresh else _open_current(place, provider.label)
         self.embedded = self.kept = self.removed = self.left = 0
-        self.known: Dict[bytes, Tuple[float, bytes]] = {}
-        self.waiting: List[Tuple[Found, bytes, List[Chunk]]] = []
-        self.missing: Dict[bytes, str] = {}
+        self.known: dict[bytes, tuple[float, bytes]] = {}
+        self.waiting: list[tuple[Found, bytes, list[Chunk]]] = []
+        self.missing: dict[bytes, str] = {}
 
-    def close(self) -> None:
-        if self.side:
-            self.side.close()
+    def run(self) -> _UpdateRun:
+        try:
+            self._update()
+        finally:
+            if self.side:
+                self.side.close()
+        return self
 
-    def run(self) -> None:
+    def _next_batch(self, embedded: int) -> int:
+        """Return the size of the next batch after a number of texts."""
+        if time.perf_counter() >= self.until:
+            return 0
+        return BATCH if self.limit is None else max(0, min(BATCH, self.limit - embedded))
+
+    def _update(self) -> None:
         changed, gone = self._compare()
         for number, found in enumerate(changed):
-            if not self.budget.next_batch(self.embedded + len(self.missing)):
+            if not self._next_batch(self.embedded + len(self.missing)):
                 self.left += len(changed) - number
                 break
             self._queue_chunks(found)
@@ -189,7 +178,7 @@ class _UpdateRun:
         if self.side:  # deleted last: a moved file keeps its vectors
             self.side.replace(dict.fromkeys(gone), 0 if self.left else int(self.now * 1e9))
 
-    def _compare(self) -> Tuple[List[Found], List[str]]:
+    def _compare(self) -> tuple[list[Found], list[str]]:
         """Return (files without current vectors, names without a file)."""
         listed, _ = walk(self.place)
         if self.side is None:
@@ -202,7 +191,7 @@ class _UpdateRun:
             if (
                 before is None
                 or before[:2] != (mtime_ns, size)
-                or (mtime_ns > racy and _has_changed(self.place, name, before[2]))
+                or (mtime_ns > racy and _read_file(self.place, name)[1] != before[2])
             ):
                 changed.append(found)
             else:
@@ -212,13 +201,13 @@ class _UpdateRun:
 
     def _queue_chunks(self, found: Found) -> None:
         """Read a changed file and queue its chunks without vectors."""
-        data = _read_file(self.place, found[0])
-        if data is None:
+        data, checksum = _read_file(self.place, found[0])
+        if not checksum:
             if self.side:
                 self.side.replace({found[0]: None})
             return
         cut = split_chunks(records.from_bytes(found[0], data, found[2] / 1e9))
-        self.waiting.append((found, bytes.fromhex(files.sha256(data)[:16]), cut))
+        self.waiting.append((found, checksum, cut))
         for chunk in cut:
             if self._is_known(chunk.digest) or chunk.digest in self.missing:
                 self.kept += 1
@@ -239,40 +228,26 @@ class _UpdateRun:
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
         while texts:
-            size = self.budget.next_batch(self.embedded)
+            size = self._next_batch(self.embedded)
             if not size:
                 break
             self._add_vectors(embedder.embed(self.provider, texts[:size], self.env))
             del texts[:size]
         self.missing.clear()
-        changes: Dict[str, Optional[RecordVectors]] = {}
+        changes: dict[str, RecordVectors | None] = {}
         for found, checksum, cut in self.waiting:
             there = [chunk for chunk in cut if chunk.digest in self.known]
             self.left += len(there) < len(cut)
             if there:
                 mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
-                changes[found[0]] = self._collect_vectors(mtime_ns, found[3], checksum, there)
+                rows = [(c.ordinal, c.digest, *self.known[c.digest]) for c in there]
+                changes[found[0]] = RecordVectors(mtime_ns, found[3], checksum, rows)
         self.waiting.clear()
         if changes:
             assert self.side is not None
             self.side.replace(changes)
 
-    def _collect_vectors(
-        self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]
-    ) -> RecordVectors:
-        """Return the vectors of a record from the known ones."""
-        known = [self.known[chunk.digest] for chunk in cut]
-        return RecordVectors(
-            mtime_ns,
-            size,
-            checksum,
-            [chunk.ordinal for chunk in cut],
-            [chunk.digest for chunk in cut],
-            [scale for scale, _ in known],
-            [numbers for _, numbers in known],
-        )
-
-    def _add_vectors(self, vectors: Dict[str, Any]) -> None:
+    def _add_vectors(self, vectors: dict[str, Any]) -> None:
         """Quantise new vectors by hexadecimal digest; create the file if needed."""
         import numpy as np
 
@@ -283,22 +258,19 @@ class _UpdateRun:
                 self.place, self.place.key, self.provider.label, self.provider.digest, dims
             )
         if dims != self.side.dims:
-            raise _OtherDimension
+            raise vectorfile.make_fault(self.side.path, "vectors of another dimension")
         for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
             self.known[bytes.fromhex(digest)] = (scale, numbers)
         self.embedded += len(vectors)
 
 
-def _read_file(place: Place, name: str) -> Optional[bytes]:
+def _read_file(place: Place, name: str) -> tuple[bytes, bytes]:
+    """Read a record's bytes and their checksum, b"" if unreadable."""
     try:
-        return place.read(name, records.READ_LIMIT)[0]
+        data = place.read(name, records.READ_LIMIT)[0]
     except OSError:
-        return None
-
-
-def _has_changed(place: Place, name: str, checksum: bytes) -> bool:
-    data = _read_file(place, name)
-    return data is None or bytes.fromhex(files.sha256(data)[:16]) != checksum
+        return b"", b""
+    return data, bytes.fromhex(files.sha256(data)[:16])
 
 
 def read_label(place: Place) -> str:
@@ -310,7 +282,7 @@ def read_label(place: Place) -> str:
         return ""
 
 
-def state(place: Place) -> Dict[str, Any]:
+def state(place: Place) -> dict[str, Any]:
     """Return the state of a place's vectors as plain data.
 
     rows, records, label, dims, bytes, `behind` (files that an update would read or delete), and

@@ -27,7 +27,6 @@ def step(place: Place, settings: Config, env: dict[str, str], now: float, deadli
 
 
 def _has_numpy() -> bool:
-    """Tell whether NumPy is installed."""
     # A hook's Python (`-S`) does not know its folder at first.
     import importlib.util
 

@@ -18,9 +18,9 @@ def entries(path: Path, env: dict[str, str]) -> list:
     (found,) = [
         one
         for one in otheragents.read_sessions(geminicli.GeminiCli(), env)
-        if one.session and one.path == str(path.resolve())
+        if one.path == str(path.resolve())
     ]
-    return list(otheragents.RowReader(found.session.rows).read(""))
+    return list(found.source.read(""))
 
 
 def test_a_chat_says_what_was_asked_done_and_told(env, project):
@@ -81,7 +81,7 @@ def test_of_two_files_of_a_session_the_replayable_one_counts(env, project):
     agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "the old file")], old=True)
     agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "the new file")])
     (found,) = otheragents.read_sessions(geminicli.GeminiCli(), env)
-    assert [row["message"]["content"] for row in found.session.rows] == ["the new file"]
+    assert [row["message"]["content"] for row in found.source.rows] == ["the new file"]
 
 
 def test_the_directory_is_found_by_projects_json_and_by_its_hash(env, project):
@@ -89,10 +89,10 @@ def test_the_directory_is_found_by_projects_json_and_by_its_hash(env, project):
     path = agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "hi")], old=True)
     (path.parent.parent / ".project_root").unlink()
     (found,) = otheragents.read_sessions(geminicli.GeminiCli(), env)
-    assert found.why == "no directory is known of it"
+    assert found.reason == "no directory is known of it"
     known = Path(env["HOME"], ".gemini", "projects.json")
     known.write_text(json.dumps({"projects": {project: "shop"}}))
-    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).session.directory == project
+    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).directory == project
     known.write_text(json.dumps({"projects": {project: "other"}}))
     path.write_text(
         json.dumps(
@@ -102,7 +102,7 @@ def test_the_directory_is_found_by_projects_json_and_by_its_hash(env, project):
             }
         )
     )
-    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).session.directory == project
+    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).directory == project
 
 
 def test_an_import_makes_a_checkpoint_and_a_conversation_once(ok, env, project, place):

@@ -50,10 +50,10 @@ def test_a_row_keeps_its_id_where_rows_before_it_are_taken_back():
     """So that a session which is read again tells only what is new."""
 
     def ids(*said):
-        made = otheragents.RowBuilder("s", "/x")
+        made = otheragents.AgentSession("s", "/x")
         for text in said:
-            made.at = "2026-11-20T09:00:00.000Z"
-            made.add_request(text)
+            made.set_time("2026-11-20T09:00:00.000Z")
+            made.add_message("user", text)
         return [row["uuid"] for row in made.rows]
 
     assert ids("a", "b", "b")[1:] == ids("b", "b") and len(set(ids("a", "b", "b"))) == 3

@@ -66,4 +66,4 @@ def test_a_stretch_begins_at_a_midnight_of_its_own_offset(days):
     over = plots.make_periods(NOW - days * 86400, NOW, offset)
     shown = [clock.iso(start + offset(start))[11:16] for start in (*over.starts, over.end)]
     assert set(shown) == {"00:00"}
-    assert over.last_day(len(over.starts) - 1, offset) == "2026-11-21"
+    assert over.last_day(len(over.starts) - 1) == "2026-11-21"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.doors.sync import packs
-from memory.doors.sync.packs import split_synced_path, tier_of_log
+from memory.doors.sync.packs import tier_of_log, tier_of_record
 
 KEY = "workspaces/app-1a2b3c4d"
 
@@ -20,7 +20,7 @@ KEY = "workspaces/app-1a2b3c4d"
     ],
 )
 def test_records_travel(name, root, inner):
-    assert split_synced_path(name) == (root, inner)
+    assert tier_of_record(name) == root and name == root + "/" + inner
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_records_travel(name, root, inner):
     ],
 )
 def test_nothing_else_travels(name):
-    assert split_synced_path(name) == ("", "") and tier_of_log(name) == ""
+    assert tier_of_record(name) == tier_of_log(name) == ""
 
 
 def test_two_logs_of_a_tier_travel():

@@ -29,10 +29,7 @@ def written(place, found, per: int = 1) -> None:
                     0,
                     0,
                     b"",
-                    list(range(per)),
-                    [bytes(16)] * per,
-                    scales[i : i + per],
-                    numbers[i : i + per],
+                    [(at, bytes(16), scales[i + at], numbers[i + at]) for at in range(per)],
                 )
                 for i in range(0, len(found), per)
             }
