@@ -269,7 +269,7 @@ class _QuoteSelection:
             if other.day > quote.day
             and self.likeness[i] < SAME
             and other.text
-            and _cosine(quote.terms, other.terms) >= ALIKE
+            and self._replaces(other, quote)
             and self._fits(other)
         ]
         return max(alike, key=lambda i: (self.quotes[i].day, self.quotes[i].worth), default=at)
@@ -318,10 +318,15 @@ class _QuoteSelection:
     def _is_update(self, page: _Page, other: _Page) -> bool:
         """Tell whether a page is newer than another on the same subject."""
         return page.passage.day > other.passage.day and any(
-            _cosine(quote.terms, before.terms) >= ALIKE
+            self._replaces(quote, before)
             for quote in self._list_taken(page)
             for before in self._list_taken(other)
         )
+
+    def _replaces(self, later: _Quote, quote: _Quote) -> bool:
+        """Tell whether a quote is on another's subject, and answers as much."""
+        answers = self.found.share(later.terms) >= self.found.share(quote.terms)
+        return answers and _cosine(quote.terms, later.terms) >= ALIKE
 
     def _list_taken(self, page: _Page) -> list[_Quote]:
         return [q for q in self.quotes if q.page is page and q.place in page.taken]

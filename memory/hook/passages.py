@@ -65,6 +65,9 @@ class _Part:
     def whole(self) -> str:
         return self.asked + "\n" + self.text
 
+    def holds(self, numbers: Sequence[str]) -> bool:
+        return all(number in self.whole.lower() for number in numbers)
+
 
 def choose_passages(
     index: Index,
@@ -237,6 +240,7 @@ def _build_passages(
 
     best = answer.windows[0].score or 1.0
     texts, scores = _choose_windows(answer, parts, best)
+    numbers = _find_numbers(answer, parts)
     passages: list[ShownPassage] = []
     for number, chosen in texts.items():
         part = parts[number]
@@ -251,9 +255,20 @@ def _build_passages(
         passage = ShownPassage(part.doc, part.record, mark, score, reason, text)
         passage.names = _select_rare(index, extract_handles(" ".join(odd)))
         before = [(other.score, other.doc.created) for other in passages]
-        at = windows.find_insert_position(score, part.doc.created, before)
+        time = part.doc.created if part.holds(numbers) else 0
+        at = windows.find_insert_position(score, time, before)
         passages.insert(at, passage)
     return passages
+
+
+def _find_numbers(answer: windows.Answer, parts: Sequence[_Part]) -> list[str]:
+    """Return the prompt's numbers that the best window's part holds.
+
+    They say which issue, release or day is meant, where chores recur in the same words.
+    """
+    best = parts[answer.windows[0].passage]
+    numbers = [term for term in answer.rarity if any(map(str.isdigit, term))]
+    return [number for number in numbers if best.holds([number])]
 
 
 def _choose_windows(
@@ -271,7 +286,12 @@ def _choose_windows(
 
     near = [window for window in answer.windows[:NEAR_WINDOWS] if window.score >= NEAR_SHARE * best]
     # Of windows that answer about as well the newest comes first.
-    close = [window for window in near if window.score >= windows.CLOSE * best]
+    numbers = _find_numbers(answer, parts)
+    close = [
+        window
+        for window in near
+        if window.score >= windows.CLOSE * best and parts[window.passage].holds(numbers)
+    ]
     close.sort(key=lambda window: -parts[window.passage].doc.created)
     for window in windows.rank_by_diversity(near, close, session_of, shown):
         if sum(shown.values()) == MOST_WINDOWS:

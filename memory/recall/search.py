@@ -372,7 +372,7 @@ class _Search:
         # a question that names a day asks for what was said then
         if not dialogue and not self.query.session and self.about == timewords.OPEN:
             backends = {shelf.place.key: shelf.backend for shelf in self.shelves}
-            hits = updates.lift_updates(hits, backends)
+            hits = updates.lift_updates(self.query.text, hits, backends)
         self.weak = bool(hits) and best_weight < WEAK * full_weight
         return self._drop_low(hits)
 

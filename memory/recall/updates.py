@@ -5,6 +5,10 @@ first decision.  Two sessions are on the same subject where the cosine of their 
 (1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE.  The later one then stands before the
 earlier one if it answers well enough by itself and began a day later: sessions of one day go on
 with each other's work.
+
+Chores recur, such as a release or an upgrade: sessions in nearly the same words.  What a question
+says of one of them decides there, so that such a session comes first only if it answers as well,
+and none does where the question has a number or a file's name that the earlier session alone holds.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from memory.index.backend import Backend
 from memory.recall.hit import Hit
 
 ALIKE = 0.28  # cosine from which two sessions are on the same subject
+CHORE, AS_WELL = 0.5, 0.9  # cosine of one chore done twice; share of the score that it needs then
 LEAST = 0.3  # of the earlier session's score that the later one has by itself
 APART = 86_400.0  # seconds from the start of one to that of the other
 BEST = 5  # hits that are compared
@@ -30,11 +35,12 @@ LIFT = 1.001  # of the earlier session's score that the later one gets
 Weights = Dict[str, float]
 
 
-def lift_updates(hits: Sequence[Hit], backends: Mapping[str, Backend]) -> List[Hit]:
+def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Backend]) -> List[Hit]:
     """Return hits in order, later sessions before earlier ones on their subject.
 
     hits: best first. backends: the index of each workspace.
     """
+    names = _extract_names(question)
     weights: Dict[str, Weights] = {}
 
     def weigh(hit: Hit) -> Weights:
@@ -44,8 +50,13 @@ def lift_updates(hits: Sequence[Hit], backends: Mapping[str, Backend]) -> List[H
         return weights[hit.path]
 
     def updates(hit: Hit, other: Hit) -> bool:
-        may = _may_update(hit, other) and hit.workspace in backends
-        return may and _cosine(weigh(hit), weigh(other)) >= ALIKE
+        if hit.workspace not in backends or not _may_update(hit, other):
+            return False
+        alike = _cosine(weigh(hit), weigh(other))
+        most = 1.0 if hit.score >= AS_WELL * other.score else CHORE
+        if not ALIKE <= alike <= most + 1e-9:
+            return False
+        return not any(name in _full_text(other) and name not in _full_text(hit) for name in names)
 
     ordered: List[Hit] = []
     for hit in hits[:BEST]:
@@ -63,6 +74,22 @@ def _may_update(hit: Hit, other: Hit) -> bool:
         and hit.workspace == other.workspace
         and hit.created - other.created >= APART
         and hit.score >= LEAST * other.score
+    )
+
+
+def _extract_names(question: str) -> List[str]:
+    """Return a question's numbers, versions, tickets, files and paths in lower case."""
+    words = [word.strip("-./_").lower() for word in tokeniser.split(question)]
+    return [word for word in words if any(sign.isdigit() or sign in "./" for sign in word)]
+
+
+def _full_text(hit: Hit) -> str:
+    """Return all that a session's records say, with their heads, in lower case."""
+    records = [hit.record, *([hit.talk] if hit.talk else [])]
+    return "\n".join(
+        str(part).lower()
+        for record in records
+        for part in (record.id, record.title, record.meta, record.body)
     )
 
 

@@ -212,6 +212,15 @@ def test_of_two_that_speak_of_the_same_the_newer_stands_first():
     )
 
 
+def test_of_a_chore_done_twice_the_one_that_is_asked_for_is_quoted():
+    """The later one says the same of something else."""
+    said = "The database of customer %s runs on Postgres 16; the dump took %d minutes."
+    old = source(said % ("Acme", 40), "o1d1")
+    new = source(said % ("Globex", 10), "n3w3", created=1795271452.0 + 3 * DAY)
+    digest = extract.extract("how long did the dump for customer Acme take", [old, new])
+    assert [bullet.ids for bullet in digest.bullets] == [("o1d1",)]
+
+
 def test_what_is_said_twice_is_quoted_once():
     """Of two records too."""
     text = "The uploader retries a part that failed three times."

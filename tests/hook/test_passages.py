@@ -347,6 +347,27 @@ def test_of_two_answers_the_newest_is_told_first(told, asked, now):
     assert block.index("8419") < (block + "8417").index("8417") and "8418" not in block
 
 
+def test_of_a_chore_done_twice_the_one_that_the_prompt_numbers_is_told_first(told, asked, now):
+    """Though the later one says the same but for the number."""
+    for day, issue, cause in (("13", 412, "on an empty list"), ("14", 533, "on a null date")):
+        talks.put(
+            told,
+            (
+                f"## 12:05 fix issue #{issue}: the export button crashes\n\n"
+                f"Issue #{issue} is fixed: the export button crashed {cause}.\n",
+            ),
+            id=f"c-00000{issue}",
+            session=OTHER % int(day[1]),
+            file=f"2026-11-{day}/120000-export.md",
+            created=f"2026-11-{day}T12:05:00Z",
+            title="Export",
+        )
+    builder.build(told, now)
+    block = asked("issue #412 is fixed: why had the export button crashed, and when does it crash?")
+    assert "empty list" in block
+    assert block.index("empty list") < (block + "null date").index("null date")
+
+
 def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(told, asked, now):
     """As a failed call does; a text without such a line is not looked up."""
     assert (

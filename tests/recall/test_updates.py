@@ -11,8 +11,8 @@ from memory.recall import updates
 
 FIRST = """The key is the lowercased email and the calendar day in merge_records.  Where two records
 collide, the newer record is kept: duplicates of contacts after a sync are gone."""
-AMENDED = """After a sync contacts had lost phone numbers.  The key in merge_records stays: the
-lowercased email and the calendar day.  Where two records collide, the fuller record is kept."""
+AMENDED = """After a sync contacts had lost phone numbers, since the nightly feed sends stubs.
+The key in merge_records stays: email and calendar day.  Of two records the fuller one is kept."""
 OTHER = "Avatars: the cache keyed them by name, so duplicates of contacts had one picture."
 QUESTION = "why are there duplicates of contacts after a sync"
 
@@ -78,4 +78,30 @@ def test_a_person_s_learning_does_not_yield_to_a_session(ok, contacts):
 def test_a_question_about_a_day_gets_what_was_said_then(ok, contacts):
     put(contacts, "amended", "2026-10-20", AMENDED)
     found = json.loads(ok("recall", QUESTION + " on 2026-10-01", "--json"))["hits"]
+    assert found[0]["id"] == "k-first"
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("release 1.2.0 of the agent", "k-cut12"),
+        ("what went into release 1.3.0", "k-cut13"),
+        ("customer Acme database", "k-acme"),
+        ("customer Globex database", "k-globex"),
+    ],
+)
+def test_of_a_chore_done_twice_the_one_that_is_asked_for_stands_first(ok, shop, question, first):
+    cut = "Release %s of the agent is tagged and pushed; the changelog lists %d entries."
+    moved = "The database of customer %s runs on Postgres 16; the dump took %d minutes."
+    put(shop, "cut12", "2026-10-01", cut % ("1.2.0", 14))
+    put(shop, "cut13", "2026-10-20", cut % ("1.3.0", 9))
+    put(shop, "acme", "2026-10-02", moved % ("Acme", 40))
+    put(shop, "globex", "2026-10-21", moved % ("Globex", 10))
+    assert json.loads(ok("recall", question, "--json"))["hits"][0]["id"] == first
+
+
+def test_a_number_that_the_earlier_session_alone_holds_asks_for_that_one(ok, contacts):
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    put(contacts, "first", "2026-10-01", FIRST + "  Ticket CRM-77.")
+    found = json.loads(ok("recall", QUESTION + " CRM-77", "--json"))["hits"]
     assert found[0]["id"] == "k-first"

@@ -18,7 +18,7 @@ from memory.store import archive
 from memory.store.writer import WHOLE, TierWriter
 
 VERSION, FOLDER = 1, "sync"
-COPY = re.compile(r"(.+)\.sync-conflict-([0-9a-f]{8})\.md\Z")
+COPY = re.compile(r"\A(.+)\.sync-conflict-([0-9a-f]{8})\.md\Z")
 MOST_GONE = 20  # files that may go at once
 _KINDS = frozenset(layout.FOLDERS.values())
 VersionVector = dict[str, int]
