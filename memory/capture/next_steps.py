@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from memory.capture import openings
-from memory.capture.turns import APPROVED, COMMIT, SAID, USER, Turn, find_pieces
+from memory.capture.turns import APPROVED, COMMIT, SAID, USER, Piece, Turn, find_pieces
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
 from memory.core.records import parse_steps
@@ -57,25 +57,31 @@ def _find_plan_steps(history: Sequence[Turn], has_todos: bool) -> list[str]:
             tasks = parse_steps(plans[-1].text)
             steps = [one_line(text) for _, is_ticked, text in tasks if not is_ticked]
             if not tasks and not has_todos:  # else these tell how far it came
-                at = len(history[number].pieces) - history[number].pieces[::-1].index(plans[-1])
-                after = [Turn("", "", "", history[number].pieces[at:]), *history[number + 1 :]]
-                statements = find_pieces(after, SAID)
-                steps = [
-                    step
-                    for step in _parse_numbered_steps(plans[-1].text)
-                    if not any(_names(piece.text, step) for piece in statements)
-                ]
+                told = _list_statements(history[number:], plans[-1])
+                numbered = _parse_numbered_steps(plans[-1].text)
+                steps = [step for step in numbered if not any(_names(t, step) for t in told)]
             return [step for step in steps if not _is_done(step, history[number:])]
     return []
 
 
+def _list_statements(history: Sequence[Turn], plan: Piece) -> list[str]:
+    """Return the model's statements after a plan was approved."""
+    first, *later = history
+    after = first.pieces[len(first.pieces) - first.pieces[::-1].index(plan) :]
+    return [piece.text for piece in find_pieces([Turn("", "", "", after), *later], SAID)]
+
+
 def _parse_numbered_steps(plan: str) -> list[str]:
+    """Return the numbered headings of a plan, else its only numbered list.
+
+    Of several lists one may hold risks or alternatives.
+    """
     lines = [line for line, is_code in tokeniser.mark_code(plan.split("\n")) if not is_code]
-    for form in (_NUMBERED, _NUMBERED_HEADING):
-        steps = [match[1] for match in map(form.match, lines) if match]
-        if len(steps) > 1:
-            return [*map(openings.strip_marks, steps)]
-    return []
+    steps = [match[1] for match in map(_NUMBERED_HEADING.match, lines) if match]
+    if len(steps) < 2:
+        steps = [match[1] for match in map(_NUMBERED.match, lines) if match]
+        steps = [] if sum(line[:2] in ("1.", "1)") for line in lines) > 1 else steps
+    return [*map(openings.strip_marks, steps)] if len(steps) > 1 else []
 
 
 def _find_listed_steps(history: Sequence[Turn]) -> list[str]:

@@ -204,7 +204,7 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
         title = one_line(wish, MOST)
         if "[redacted:" in keeper.cleaned(title):
             continue  # it is about a secret, and says nothing without it
-        day = clock.day(clock.parse(at) or keeper.now)
+        day = clock.format_local_day(clock.parse(at) or keeper.now)
         rule = keeper.same("rule", title, "")
         if rule:
             _count_repeat(keeper, rule, at, day)
@@ -229,7 +229,7 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
 
 def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
-    last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
+    last, first = str(rule.meta.get(SAID) or ""), clock.format_local_day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):
         return
     times = str(rule.meta.get(TIMES) or "1")

@@ -12,7 +12,7 @@ from memory.hook.windows import Passage
 
 TURN_LIMIT = 12_000  # characters read of one turn
 
-_TURN_HEADING = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?\d\d:\d\d ?")
+_TURN_HEADING = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?")
 
 
 class SourcePassage(NamedTuple):
@@ -36,20 +36,21 @@ def split_sources(sources: Sequence[Source]) -> list[SourcePassage]:
             passage = Passage(
                 source.retold or source.id, clean(source.title), clean(source.body[:BODY_LIMIT])
             )
-            found.append(SourcePassage(source, passage, clock.day(source.created), ""))
+            found.append(SourcePassage(source, passage, clock.format_local_day(source.created), ""))
     return found
 
 
 def _split_turns(source: Source) -> Iterator[SourcePassage]:
-    day = clock.day(source.created)
+    day, shown = clock.day(source.created), clock.format_local_day(source.created)
     for text in source.turns or (source.body,):
         request, answer = source.title, text
         heading = _TURN_HEADING.match(text)
         if heading:
             day = heading[1] or day
+            shown = clock.format_local_day(clock.parse("%sT%s" % (day, heading[2])) or 0.0)
             quoted, answer = split_turn(text)
             request = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
             request = request or text.partition("\n")[0][heading.end() :]
         request = clean(request).strip()
         passage = Passage(source.id, request, clean(answer[:TURN_LIMIT]))
-        yield SourcePassage(source, passage, day, request)
+        yield SourcePassage(source, passage, shown, request)

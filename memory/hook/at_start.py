@@ -432,7 +432,7 @@ def _collect_sections(
 ) -> dict[str, list[str]]:
     """Return the newest checkpoint's sections, with those of its note."""
     record = work.record
-    sections = handoffs.split_sections(fence.clean(record.body))
+    sections = handoffs.read_sections(record)
     note = None if work.own else handoffs.find_note(index, record)
     if note is not None:
         noted = handoffs.split_note_sections(note)
@@ -457,7 +457,7 @@ def _collect_sections(
 
 def _add_other_decisions(index: Index, record: Any, budget: fence.Budget) -> None:
     """Add other sessions' decisions about the current files, newest first."""
-    own = handoffs.split_sections(fence.clean(record.body)).get("Done", ())
+    own = handoffs.read_sections(record).get("Done", ())
     names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
     lines: dict[str, None] = {}
     for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
@@ -479,7 +479,7 @@ def _find_decisions_about(index: Index, name: str, record: Any) -> Iterator[tupl
         same = other.meta.get("session") == record.meta.get("session")
         if same or handoffs.is_from_elsewhere(index.place, other):
             continue
-        decisions = handoffs.split_sections(fence.clean(other.body)).get("Decisions", ())
+        decisions = handoffs.read_sections(other).get("Decisions", ())
         decision = next((line for line in decisions if name in line), "")
         if decision:
             yield other.id, decision
@@ -497,7 +497,7 @@ def _format_later_outcome(record: Any) -> list[str]:
             fence.format_origin(record),
             line[2:],
         )
-        for line in handoffs.split_sections(fence.clean(record.body)).get("Outcome", [])[:1]
+        for line in handoffs.read_sections(record).get("Outcome", [])[:1]
     ]
 
 

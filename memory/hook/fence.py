@@ -58,6 +58,20 @@ def clean(text: str) -> str:
     return markup.escape_tags(text if text.isascii() else markup.remove_invisible(text, _CONTROL))
 
 
+def localize_times(lines: Iterable[str], created: float) -> list[str]:
+    """Return a checkpoint's lines with the UTC minute that leads one in local time."""
+    ahead = int(clock.local_offset(created)) // 60
+    return [_localize_minute(line, ahead) for line in lines]
+
+
+def _localize_minute(line: str, ahead: int) -> str:
+    digits = line[2:4] + line[5:7]
+    if line[:2] != "- " or line[4:5] != ":" or len(digits) != 4 or not digits.isdigit():
+        return line
+    minutes = (int(digits[:2]) * 60 + int(digits[2:]) + ahead) % 1440
+    return "- %02d:%02d%s" % (minutes // 60, minutes % 60, line[7:])
+
+
 def clean_line(text: str, units: int) -> str:
     """Return a cleaned text on one line, in `units` UTF-16 units."""
     return clip_utf16(clean(text).replace("\n", " "), units)

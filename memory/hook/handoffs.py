@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NAME = "p/checkpoints/handoff.md"
 WAITING = tuple("p/checkpoints/handoff-%d.md" % number for number in range(1, 6))
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
+_TIMED = ("Turns", "Decisions", "Taken back")  # sections whose lines begin with a minute
 # checkpoints of a branch, a session or all that are read at most, other sessions that are named
 LOOKED, OTHERS = 64, 5
 # checkpoints of a session that are searched for refusals, and of these those that are told
@@ -410,7 +411,7 @@ def find_earlier_refusals(index: Index, record: Any) -> list[str]:
     lines: list[str] = []
     for other in _read_work_checkpoints(index, index.newest(segment.session_term(key), EARLIER)):
         if _session_key(other) == key and other.created < record.created:
-            decisions = split_sections(fence.clean(other.body)).get("Decisions", [])
+            decisions = read_sections(other).get("Decisions", [])
             lines += filter(_is_refusal, reversed(decisions))
     return lines[:REFUSALS]
 
@@ -462,6 +463,15 @@ def format_note_author(note: Any) -> str:
 
 def _session_key(record: Any) -> str:
     return segment.session_key(fence.field(record, "session")) or str(record.name)
+
+
+def read_sections(record: Any) -> dict[str, list[str]]:
+    """Return a checkpoint's cleaned lines by heading, in local time."""
+    sections = split_sections(fence.clean(record.body))
+    for name in _TIMED:
+        if name in sections:
+            sections[name] = fence.localize_times(sections[name], record.created)
+    return sections
 
 
 def split_sections(body: str) -> dict[str, list[str]]:

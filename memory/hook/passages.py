@@ -199,6 +199,7 @@ def _build_part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _
     if doc.kind != "conversation":
         at = max(0, body.find(doc.section.rpartition(" > ")[2]))
         text = _drop_sections(excerpt(body, sought, at, TOLD_CHARS), _OF_THE_DAY)
+        text = "\n".join(fence.localize_times(text.split("\n"), record.created))
         return _Part(doc, record, session, fence.field(record, "title"), text)
     text = excerpt(fence.extract_turn(body, doc.section), sought, 0, TOLD_CHARS)
     heading = text.partition("\n")[0][3:].partition(" ")[2]

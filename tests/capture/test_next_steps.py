@@ -93,14 +93,18 @@ PLAN = "# Move\n\n## Steps\n\n%s keep the worker till march\n%s add the table\n%
 
 @pytest.mark.parametrize("marks", ["1. 2. 3.", "1) 2) 3)", "###~Step~1: ###~Step~2: ###~Step~3:"])
 def test_the_numbered_steps_of_an_approved_plan_are_next(marks):
-    """But what the model then told of, and where a list of the client says how far it came."""
+    """But what the model then told of, and where a list of the client says how far it came; and not
+    of several lists, which may hold risks or alternatives.
+    """
     text = PLAN % tuple(mark.replace("~", " ") for mark in marks.split())
     plan = Piece(turns.USER, text, turns.APPROVED)
     steps = ["keep the worker till march", "add the table", "write docs for it"]
     held = [turn("plan it", said("I will add the table and write docs."), plan)]
     assert find_next_steps(held, []) == steps
+    assert find_next_steps(held, [["keep the worker", "completed", "1"]]) == []
     held[0].pieces.append(said("The worker is kept till march and the table is added."))
     assert find_next_steps(held, []) == steps[2:]
-    assert find_next_steps(held, [["keep the worker", "completed", "1"]]) == []
+    sections = "# Move\n\n1. port it\n2. try it\n\n## Risks\n\n1. a loss\n2. a slow start\n"
+    assert find_next_steps([turn("plan it", Piece(turns.USER, sections, turns.APPROVED))], []) == []
     lone = Piece(turns.USER, "# Move\n\n1. only this", turns.APPROVED)
     assert find_next_steps([turn("plan it", lone)], []) == []

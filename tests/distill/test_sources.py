@@ -6,6 +6,7 @@ import dataclasses
 
 from harness.sources import source
 
+from memory.core import clock
 from memory.distill import sources
 from memory.distill.digests import Source
 
@@ -54,3 +55,13 @@ def test_any_other_record_is_one_passage_under_its_title():
         "The queue is in `jobs.py`.",
         "",
     )
+
+
+def test_days_are_the_users_own(monkeypatch):
+    """Of a turn's heading, which is UTC, and of a record."""
+    monkeypatch.setattr(clock, "local_offset", lambda instant: -8 * 3600.0)
+    text = "## 2026-11-20 04:20 why\n\nThe port was taken.\n"
+    talk = dataclasses.replace(source(text), kind="conversation", turns=(text,))
+    note = dataclasses.replace(source("A port."), created=clock.parse("2026-11-20T04:20:00Z"))
+    days = [each.day for each in sources.split_sources([talk, note])]
+    assert days == ["2026-11-19", "2026-11-19"]

@@ -1121,3 +1121,22 @@ def test_after_a_compaction_others_decisions_on_the_files_at_hand_are_told(place
         and "`src/queue.py` keeps its letters on disk" in block
     )
     assert "tabs in" not in block
+
+
+def test_hours_of_a_turn_are_the_users_own(place, now, start, world):
+    """The record keeps UTC; here the evening before."""
+    worked.checkpoint(
+        place,
+        "late",
+        "2026-11-18T04:15",
+        "main",
+        "long-1",
+        Outcome="The queue is moved.",
+        Turns="04:10 move the queue",
+        Decisions="04:12 answered: Go on? → yes",
+    )
+    builder.build(place, now)
+    world["TZ"] = "America/Los_Angeles"
+    block = start()
+    assert "- 20:10 move the queue" in block and "- 20:12 answered" in block
+    assert "(checkpoint, 2026-11-17" in block and "04:1" not in block
