@@ -10,7 +10,7 @@ from unicodedata import normalize
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import format_count, one_line
 from memory.core.records import TWO_SESSIONS, Record, parse_labels
-from memory.hook import receipts
+from memory.hook import fence, receipts
 from memory.store import conversations, ledger
 from memory.store.reader import format_not_found
 from memory.store.redactor import strip_private
@@ -321,7 +321,9 @@ def _forget_matching(call: Call) -> int:
         there = list(store.each())
         if hard:
             there += [record for kind in layout.FOLDERS for record in store.archived(kind)]
-        by_name = {record.name: record for record in filter(_make_forget_filter(call), there)}
+        by_name = {
+            record.name: record for record in filter(_make_forget_filter(call, there), there)
+        }
         found = sorted(by_name.values(), key=lambda record: (-record.created, record.name))
     searched = "  other projects%s were not searched" % ("" if hard else " and the archive")
     if not found:
@@ -383,20 +385,57 @@ def _forget_records(
     return "archived", []
 
 
-def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
+def _make_forget_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions_file
 
     options, text = call.options, _fold_text(call.options.mentions or "")
-    start, end = (call.parse_time(options.day or "today", ends) for ends in (False, True))
+    is_of_day = _make_day_filter(call, there) if options.day else bool
 
     def is_meant(record: Record) -> bool:
         return (
-            (not options.day or start <= record.created <= end)
+            is_of_day(record)
             and (not options.file or mentions_file(record, options.file))
             and (not text or text in _fold_text(record.title + "\n" + record.body))
         )
 
     return is_meant
+
+
+def _make_day_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], bool]:
+    """Return a filter for a day's records, and those that tell its turns."""
+    start, end = (call.parse_time(call.options.day, ends) for ends in (False, True))
+    telling = _find_telling(there, start, end)
+    known = {fence.field(record, "session") for record in there if _is_talk(record)}
+
+    def is_of_day(record: Record) -> bool:
+        if record.kind not in layout.DATED_KINDS or fence.field(record, "session") in known:
+            return start <= record.created <= end or record.name in telling
+        return record.created <= end and start <= record.ended
+
+    return is_of_day
+
+
+def _is_talk(record: Record) -> bool:
+    return record.kind == conversations.KIND
+
+
+def _find_telling(there: Sequence[Record], start: float, end: float) -> set[str]:
+    """Return the names of the records that tell a period's turns."""
+    from memory.recall import hit
+
+    telling: set[str] = set()
+    for talk in filter(_is_talk, there):
+        session = fence.field(talk, "session")
+        turns = hit.find_turns_of_time(talk, start, end)
+        beside = [each for each in there if turns and each.meta.get("session") == session]
+        notes = [each for each in beside if each.kind == "note"]
+        telling.update(each.name for each in (talk, *notes) if turns)
+        points = [each for each in beside if each.kind == "checkpoint"]
+        for turn in turns:  # the checkpoint that ends first after it tells it
+            at = clock.parse(turn.at) or start
+            later = [each for each in points if at <= each.ended]
+            telling.update(each.name for each in sorted(later, key=lambda each: each.ended)[:1])
+    return telling
 
 
 def _fold_text(text: str) -> str:

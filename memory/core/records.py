@@ -193,6 +193,13 @@ class Record:
         return tokeniser.count_tokens(self.body)
 
     @property
+    def ended(self) -> float:
+        """The instant of the last thing that a session's record tells."""
+        until = self.meta.get("until") if self.kind in DATED_KINDS else None
+        told = clock.parse(until) if isinstance(until, str) else None
+        return max(self.created, told or 0.0)
+
+    @property
     def derived_from(self) -> Tuple[str, ...]:
         """The ids from which this was made: targets of `derived_from`."""
         return tuple(link.target for link in self.links if link.relation == "derived_from")

@@ -37,6 +37,8 @@ TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
+SPAN = 12  # the first bit of a place in SPANS: what a record tells lasted at most so many seconds
+SPANS = (0, *(900 << n for n in range(14)), 1 << 32)
 
 
 def damaged(what: str) -> IndexFault:
@@ -75,6 +77,7 @@ def pack_flags(record: Any) -> int:
         | (ACCEPTED if record.accepted else 0)
         | (PINNED if record.pinned else 0)
         | (ACTIVE if record.active else 0)
+        | next(n for n, most in enumerate(SPANS) if record.ended - record.created <= most) << SPAN
     )
 
 

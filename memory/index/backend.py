@@ -69,8 +69,8 @@ def has_password(dsn: str) -> bool:
 class Sieve(NamedTuple):
     """Filters that an index applies itself.
 
-    kinds: any of them. since, until: when a record was made, from `since` on and before `until`
-        (seconds since the epoch, None for open).
+    kinds: any of them. since, until: what a record tells of, from `since` on and before `until`
+        (seconds since the epoch, None for open); a longer session may end shortly before.
     """
 
     kinds: tuple[str, ...] = ()
@@ -195,7 +195,8 @@ class LocalBackend:
         return [
             n
             for n in numbers
-            if low <= facts[n][1] < high and (not kinds or facts[n][0] & 7 in kinds)
+            if low - segment.SPANS[facts[n][0] >> segment.SPAN] <= facts[n][1] < high
+            and (not kinds or facts[n][0] & 7 in kinds)
         ]
 
     def kind(self, number: int) -> int:

@@ -188,6 +188,23 @@ def split_turns(record: Record) -> list[Turn]:
     return out
 
 
+def find_turns_of_time(record: Record, since: float | None, until: float | None) -> list[Turn]:
+    """Return a conversation's turns of a time, from `since` on and before `until`.
+
+    A turn is of its minute; the last goes on until the conversation ends.
+    """
+    turns: list[Turn] = split_turns(record)
+    if since is until is None:
+        return turns
+    found = []
+    for turn in turns:
+        at = clock.parse(turn.at) or record.created
+        end = max(at + 59.0, record.ended) if turn is turns[-1] else at + 59.0
+        if (since is None or since <= end) and (until is None or at < until):
+            found.append(turn)
+    return found
+
+
 class RecallResult(NamedTuple):
     """The answer to a query.
 

@@ -480,8 +480,15 @@ def passes_filters(query: Query, record: Record) -> bool:
 
 
 def _is_in_time(query: Query, record: Record) -> bool:
-    is_late_enough = query.since is None or query.since <= record.created
+    is_late_enough = query.since is None or query.since <= record.ended
     return is_late_enough and (query.until is None or record.created < query.until)
+
+
+def is_within(query: Query, record: Record) -> bool:
+    """Tell whether all that a record tells is of the query's time."""
+    return (query.since is None or query.since <= record.created) and (
+        query.until is None or record.ended < query.until
+    )
 
 
 def _has_kind(query: Query, record: Record) -> bool:

@@ -17,6 +17,7 @@ from memory.hook.windows import Passage, Window
 from memory.recall import hit
 from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
+from memory.recall.question import Query, is_within
 from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, parse_lines
 from memory.recall.updates import UPDATE
@@ -27,6 +28,7 @@ HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
 READ = 24_000  # characters of a record or turn that are searched for windows
 
+_ANY_TIME = Query()
 Checkpoints = Callable[[Hit], Sequence[Record]]
 
 
@@ -50,17 +52,19 @@ def add_quotes(
     checkpoints: Checkpoints,
     expansion: Expansion,
     near: Mapping[tuple[str, int], float],
+    query: Query = _ANY_TIME,
 ) -> list[Hit]:
     """Add quotes to hits.
 
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
-        a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without.
+        a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without. query:
+        whose time the turns are of.
     """
     origins: list[_Origin] = []
     passages: list[Passage] = []
     for at, each in enumerate(hits):
         beside = checkpoints(each) if at < FIRST else ()
-        for origin, text in _list_texts(each, pool, beside, at < FIRST):
+        for origin, text in _list_texts(each, pool, beside, at < FIRST, query):
             origins.append(origin._replace(hit=at))
             passages.append(Passage(str(at), origin.head, text[:READ]))
     found = windows.find_answer(question, passages, expansion).windows
@@ -108,6 +112,14 @@ def quote_first_line(record: Record) -> tuple[Quote, ...]:
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
             return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER), record.created),)
     return ()
+
+
+def quote_turn(talk: Record, turn: hit.Turn) -> tuple[Quote, ...]:
+    """Quote a turn's first line, for queries without text."""
+    said = windows.remove_command_runs(turn.answer)
+    line = next((line.text for line in parse_lines(said[:READ]) if line.text), "")
+    text = _fit_rows(line or turn.request, LATER)
+    return (Quote(talk.id, turn.number, turn.at, turn.request, text, talk.created),)
 
 
 def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: int) -> list[Window]:
@@ -159,9 +171,11 @@ def _join_by_passage(
     return by_hit
 
 
-def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[tuple[_Origin, str]]:
-    """Yield the text of a turn, or of all where `wide`."""
-    for turn in hit.split_turns(talk):
+def _list_turn_texts(
+    talk: Record, number: int, wide: bool, query: Query
+) -> Iterator[tuple[_Origin, str]]:
+    """Yield the text of a turn, or of all of the query's time where `wide`."""
+    for turn in hit.find_turns_of_time(talk, query.since, query.until):
         if wide or turn.number == number:
             origin = _Origin(talk, turn.request, turn.number, turn.at)
             yield origin, windows.remove_command_runs(turn.answer)
@@ -176,7 +190,11 @@ def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
 
 
 def _list_texts(
-    found: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
+    found: Hit,
+    pool: Iterable[Candidate],
+    checkpoints: Sequence[Record],
+    wide: bool,
+    query: Query,
 ) -> Iterator[tuple[_Origin, str]]:
     """Yield a hit's texts to search for windows.
 
@@ -184,8 +202,8 @@ def _list_texts(
     """
     talk = found.talk
     if talk is not None:
-        yield from _list_turn_texts(talk, found.turn, wide)
-    if found.kind != "conversation" and (wide or talk is None):
+        yield from _list_turn_texts(talk, found.turn, wide, query)
+    if found.kind != "conversation" and (talk is None or wide and is_within(query, found.record)):
         for text in _list_body_texts(found, pool):
             yield _Origin(found.record, found.title), text
     for record in checkpoints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
 from memory.core.config import Config
@@ -18,7 +18,7 @@ from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, fence, loader, segment
 from memory.hook.context import ContextTag
-from memory.index.backend import Sieve, Unreachable
+from memory.index.backend import Backend, Sieve, Unreachable
 from memory.project import manifests
 from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
@@ -29,6 +29,7 @@ from memory.recall.question import (
     Query,
     QueryTerms,
     interpret,
+    is_within,
     passes_filters,
 )
 from memory.recall.semantic import FILTERED, NEAR, Semantic, format_fallback
@@ -222,6 +223,7 @@ class _Search:
         self._similarities: dict[tuple[str, int], float] = {}
         self._question: look.Question | None = None
         self._pooled: Sequence[look.Candidate] = ()
+        self._turns: dict[tuple[Any, ...], Sequence[hit.Turn]] = {}
         self.unread = 0  # matches of a listing, counted but not read
 
     def run(self, links: bool) -> RecallResult:
@@ -454,7 +456,8 @@ class _Search:
                 continue
             reads += 1
             candidate = shelf.candidate(number)
-            if candidate is None or not passes_filters(self.query, candidate.record):
+            if candidate is None or not self._passes(shelf, candidate):
+                sections[name] -= self._is_of_other_time(shelf, candidate)  # another may pass
                 continue
             if turns or not alongside.find_session_checkpoint(shelf, candidate.record, self.query):
                 found.append(candidate)
@@ -503,7 +506,7 @@ class _Search:
             if row.path in pooled or len(pooled) >= most:
                 continue
             candidate = row.shelf.section(row.name, row.ordinal, -1 - i)
-            if candidate and passes_filters(self.query, candidate.record):
+            if candidate and self._passes(row.shelf, candidate):
                 pool.append(candidate)
                 pooled.add(row.path)
 
@@ -531,7 +534,7 @@ class _Search:
         turns = [row for row in nearest if _CONVERSATIONS in row.name]
         for i, row in enumerate(turns[:TURNS]):
             candidate = row.shelf.section(row.name, row.ordinal, -1 - NEAR - i)
-            if candidate and passes_filters(self.query, candidate.record):
+            if candidate and self._passes(row.shelf, candidate):
                 yield row.similarity, candidate
 
     def _add_neighbours(self, pool: list[look.Candidate]) -> None:
@@ -549,7 +552,7 @@ class _Search:
                 if (
                     other
                     and other.record.meta.get("session") == candidate.record.meta.get("session")
-                    and passes_filters(self.query, other.record)
+                    and self._passes(shelf, other)
                 ):
                     pool.append(other)
 
@@ -561,8 +564,7 @@ class _Search:
             taken = self._read_candidates(shelf, numbers, self.limit, apart)
             pool += taken
             if len(taken) == self.limit and not self._needs_files():
-                listed = sum(apart or shelf.backend.kind(n) != _CONVERSATION for n in numbers)
-                self.unread += listed - self.limit
+                self.unread += self._count_unread(shelf.backend, numbers, apart)
         pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
         hits = []
         for c in pool:
@@ -574,6 +576,13 @@ class _Search:
                     )
                 )
         return hits
+
+    def _count_unread(self, backend: Backend, numbers: list[int], apart: bool) -> int:
+        """Count the listed records beyond the limit, without sessions begun before the time."""
+        while numbers and backend.doc(numbers[-1]).created < int(self.query.since or 0):
+            numbers.pop()
+        listed = sum(apart or backend.kind(n) != _CONVERSATION for n in numbers)
+        return max(0, listed - self.limit)
 
     def _scan_newest(self) -> list[Hit]:
         """Search the newest records' texts for stop words."""
@@ -601,6 +610,39 @@ class _Search:
 
     # ---- filters
 
+    def _passes(self, shelf: Shelf, candidate: look.Candidate) -> bool:
+        """Tell whether a candidate passes every filter."""
+        if not passes_filters(self.query, candidate.record):
+            return False
+        return not self._is_of_other_time(shelf, candidate)
+
+    def _is_of_other_time(self, shelf: Shelf, candidate: look.Candidate | None) -> bool:
+        """Tell whether only other turns of a session are of the query's time."""
+        if candidate is None or is_within(self.query, candidate.record):
+            return False
+        if not passes_filters(self.query, candidate.record):
+            return False
+        record = candidate.record
+        turns = self._list_turns_of_time(shelf, record)
+        if candidate.turn and self.query.text:
+            return candidate.turn not in [turn.number for turn in turns]
+        began_before = record.created < (self.query.since or 0.0)
+        return began_before and not turns and self._find_talk(shelf, record) is not None
+
+    def _find_talk(self, shelf: Shelf, record: Record) -> Record | None:
+        """Return a conversation itself, the one of another record's session, or None."""
+        if record.kind == "conversation" or shelf.is_distant:
+            return record if record.kind == "conversation" else None
+        return shelf.conversation(fence.field(record, "session"))
+
+    def _list_turns_of_time(self, shelf: Shelf, record: Record) -> Sequence[hit.Turn]:
+        """Return the turns of the query's time in a record's session."""
+        talk, since, until = self._find_talk(shelf, record), self.query.since, self.query.until
+        key = (talk.name if talk else "", talk.checksum if talk else "", since, until)
+        if key not in self._turns:
+            self._turns[key] = hit.find_turns_of_time(talk, since, until) if talk else []
+        return self._turns[key]
+
     def _is_filtered(self) -> bool:
         return self.query.sieve != Sieve() or self._needs_files()
 
@@ -616,7 +658,10 @@ class _Search:
         if self.searcher.bare:
             return hits
         if self._question is None:
-            return [each._replace(quotes=quotes.quote_first_line(each.record)) for each in hits]
+            return [
+                each._replace(quotes=self._quote_time(each) or quotes.quote_first_line(each.record))
+                for each in hits
+            ]
         return quotes.add_quotes(
             self.query.text,
             [self._show_checkpoint(each) for each in hits],
@@ -624,7 +669,17 @@ class _Search:
             self._list_checkpoints,
             self.searcher.expansion,
             self._similarities,
+            self.query,
         )
+
+    def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:
+        """Quote the last turn of the query's time, if the session has others."""
+        shelf = self._find_shelf(found)
+        if shelf is None or is_within(self.query, found.record):
+            return ()
+        talk = self._find_talk(shelf, found.record)
+        turns = self._list_turns_of_time(shelf, found.record)
+        return quotes.quote_turn(talk, turns[-1]) if talk and turns else ()
 
     def _show_checkpoint(self, found: Hit) -> Hit:
         """Return a turn's hit as its session's checkpoint, any other unchanged."""
@@ -644,7 +699,9 @@ class _Search:
         if found.kind not in DATED_KINDS or found.source != "auto":
             return []
         return [
-            record for record in shelf.checkpoints(session) if passes_filters(self.query, record)
+            record
+            for record in shelf.checkpoints(session)
+            if passes_filters(self.query, record) and is_within(self.query, record)
         ]
 
     def _find_shelf(self, found: Hit) -> Shelf | None:

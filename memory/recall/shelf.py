@@ -299,6 +299,12 @@ class Shelf:
             key=lambda record: (str(record.meta.get("until") or ""), record.created, record.id),
         )
 
+    def conversation(self, session: str) -> Record | None:
+        """Return the conversation of a session, or None."""
+        docs = map(self.index.doc, self.index.holding(segment.session_term(session)))
+        found = map(self.record, (doc.name for doc in docs if doc.kind == "conversation"))
+        return next((one for one in found if one and one.meta.get("session") == session), None)
+
     def record(self, name: str) -> Record | None:
         """Read a record again if its file changed; None if unreadable."""
         try:

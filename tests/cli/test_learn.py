@@ -565,3 +565,22 @@ def test_what_a_person_says_too_is_theirs(ok, handled):
     ok("learn", text, CLAUDECODE="1")
     ok("learn", text)
     assert "9999" in str(handled("start", session_id="two"))
+
+
+def test_a_day_takes_the_sessions_that_had_a_turn_then(run, place):
+    """Begun the evening before; a day on which nothing was said takes nothing."""
+    late = talks.LINT.replace("2026-01-24", "2026-01-26")
+    end = "2026-01-26T09:12:30.125Z"
+    talks.put(place, (*talks.TURNS[:2], late), until=end)
+    head = {"session": talks.SESSION, "source": "auto", "created": "2026-01-23T15:00:00Z"}
+    vault.put(place, "p/checkpoints/2026-01-23/150000-a.md", "A", "Retries", until=end, **head)
+    alone = {**head, "session": "another", "until": end}
+    vault.put(place, "p/checkpoints/2026-01-23/150001-b.md", "B", "No conversation", **alone)
+    ids = ("c-7a1c0001", "150000-a", "150001-b")
+
+    def taken(day: str) -> set[str]:
+        shown = run("forget", "--day", day).stdout
+        return {id for id in ids if id in shown}
+
+    assert taken("2026-01-22") == set() and taken("2026-01-25") == {"150001-b"}
+    assert taken("2026-01-23") == taken("2026-01-26") == set(ids)

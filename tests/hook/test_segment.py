@@ -9,8 +9,8 @@ import pytest
 from harness import vault
 from harness.vault import found
 
-from memory.core import IndexFault, tokeniser
-from memory.hook import indexview, loader
+from memory.core import IndexFault, records, tokeniser
+from memory.hook import indexview, loader, segment
 from memory.index import builder
 
 
@@ -69,3 +69,19 @@ def test_no_bit_flip_does_more_than_misrank(store, now):
             opened.listed("learnings")
         except IndexFault:
             continue
+
+
+def test_the_flags_hold_how_long_a_session_lasted():
+    """Rounded up; of another kind of record `until` is nothing."""
+    for kind, until, most in (
+        ("checkpoint", "2026-01-23T14:03:00Z", 0),
+        ("conversation", "2026-01-23T14:04:00Z", 900),
+        ("conversation", "2026-01-25T14:03:00Z", 230400),
+        ("note", "2036-01-25", 1 << 32),
+        ("checkpoint", "someday", 0),
+        ("learning", "2026-01-25", 0),
+    ):
+        head = "---\nkind: %s\ncreated: 2026-01-23T14:03:00Z\nuntil: %s\n---\n" % (kind, until)
+        record = records.from_bytes("p/x.md", head.encode(), 0.0)
+        flags = segment.pack_flags(record)
+        assert segment.SPANS[flags >> segment.SPAN] == most and segment.KINDS[flags & 7] == kind

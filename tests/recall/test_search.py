@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness import talks, vault
-from harness.asking import ask, fill, ids, settings, write
+from harness.asking import BACKENDS, ask, fill, ids, settings, write
 
 from memory.core import clock
 from memory.index import builder
@@ -561,3 +561,34 @@ def test_weak_matches_ask_for_a_contribution(place, now):
     assert "only weak matches: `dayleaf learn" in " ".join(
         results.gap_line(ask(place, now, "alpha beta gamma delta epsilon"))
     )
+
+
+@pytest.mark.parametrize("how", BACKENDS)
+def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now, how):
+    """A window is left open over night; a day on which nothing was said has nothing."""
+    if how == "delta":
+        builder.build(place, now)
+    session = {"session": talks.SESSION, "source": "auto"}
+    write(
+        place,
+        "p/checkpoints/2026-01-23/140300-a.md",
+        "## Outcome\n\nThe linter wants a context.\n",
+        id="c-1",
+        created="2026-01-23T14:03:00Z",
+        until="2026-01-26T09:12:30.125Z",
+        **session,
+    )
+    late = talks.LINT.replace("2026-01-24", "2026-01-26")
+    talks.put(place, (*talks.TURNS, late), until="2026-01-26T09:12:30.125Z")
+    if how == "index":
+        builder.build(place, now)
+    for day, turn in (("23", 2), ("24", 3), ("25", 0), ("26", 4)):
+        period = {"from_": "2026-01-" + day, "to": "2026-01-" + day}
+        for kind in (None, "conversation"):
+            found = ask(place, now, kind=kind, **period).hits
+            assert [quote.turn for each in found for quote in each.quotes] == [turn] * bool(turn)
+        named = ask(place, now, "what did we do on 2026-01-" + day).hits
+        assert [quote.turn for each in named for quote in each.quotes] == [turn] * bool(turn)
+    asked = {"from_": "2026-01-26", "to": "2026-01-26", "kind": "conversation"}
+    assert {q.turn for each in ask(place, now, "linter", **asked).hits for q in each.quotes} == {4}
+    assert not ask(place, now, "backoff retries", **asked).hits

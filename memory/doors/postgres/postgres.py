@@ -22,6 +22,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from memory.core import IndexFault, tokeniser
+from memory.core.clock import DAY
 from memory.doors import registry
 from memory.doors.postgres import migrations, rows
 from memory.doors.postgres.driver import format_error, import_psycopg
@@ -34,6 +35,7 @@ TIERED = 500  # of them, for one term
 PAIRED = 600  # of them, for holding two common terms
 ANCHOR = 2000  # documents that hold the rarer term of a pair
 LISTED = 200  # newest records
+LONGEST = 7 * DAY  # of a session that is found by its later days; recall looks at each file
 # vectors compared in full: the nearest by sign, or all where there are no more
 LEAST, EXACT = 1600, 10_000
 TEXTS = 48  # records whose text is fetched at once
@@ -281,7 +283,8 @@ class DatabaseIndex:
             return []
         weights = [weight * loader.idf(total, counts[term]) for term, weight in weighted]
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
-        bounds = [None if at is None else ceil(at) for at in (sieve.since, sieve.until)]
+        low = None if sieve.since is None else sieve.since - LONGEST
+        bounds = [None if at is None else ceil(at) for at in (low, sieve.until)]
         found = self._query(
             "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], "
             "%s::bigint, %s::bigint, %s, %s)",
@@ -314,7 +317,7 @@ class DatabaseIndex:
                 _format_array(self._keys),
                 kinds,
                 kinds,
-                ceil(sieve.since or 0.0),
+                ceil(max(0.0, (sieve.since or 0.0) - LONGEST)),
                 1 << 40 if sieve.until is None else ceil(sieve.until),
                 LISTED,
                 LISTED,

@@ -64,6 +64,19 @@ def test_filters_and_listings_are_answered_too(store, stranger, dsn, now):
     assert found("broker", kind="plan") == []
 
 
+def test_a_session_over_several_days_is_found_by_its_later_days(store, stranger, dsn, now):
+    """The database knows when it began; the file tells until when it went."""
+    for id, until in (("c-long", "2026-11-20T09:00:00Z"), ("c-past", "2026-11-18T09:00:00Z")):
+        name = "s/checkpoints/2026-11-17/%s.md" % id
+        created = "2026-11-17T20:00:00Z"
+        write(store, name, "Quagga broker.", id=id, session=id, created=created, until=until)
+    rows.set_up_and_load(dsn, store, "s")
+    for text in ("quagga", ""):
+        given = {"kind": "checkpoint", "from_": "2026-11-20", "to": "2026-11-20"}
+        hits = ask(stranger, now, text, dsn, workspace=store.key, **given).hits
+        assert [hit.id for hit in hits] == ["c-long"]
+
+
 def test_a_word_of_one_record_is_found_over_all_workspaces(store, stranger, dsn, now, tmp_path):
     """What only one knows is what is looked for; its count over all follows the loads."""
     other = layout.Place(
