@@ -384,15 +384,16 @@ def _forget_records(
 
 
 def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
-    from memory.project.mentions import mentions_file
+    from memory.project.mentions import make_relative, mentions_file
 
     options, text = call.options, _fold_text(call.options.mentions or "")
+    file = make_relative(options.file or "", call.place.root)
     start, end = (call.parse_time(options.day or "today", ends) for ends in (False, True))
 
     def is_meant(record: Record) -> bool:
         return (
             (not options.day or start <= record.created <= end)
-            and (not options.file or mentions_file(record, options.file))
+            and (not file or mentions_file(record, file))
             and (not text or text in _fold_text(record.title + "\n" + record.body))
         )
 
