@@ -32,10 +32,10 @@ _OPTIONS = frozenset(
 )
 # Stems of question words and other words without a subject: no gaps where no record holds them.
 _ASKING_ELSEWHERE = frozenset(
-    "몇 뭐 무엇 무슨 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 한 일 작업 何 何を は何 いつ どこ "
-    "作業 仕事 怎么 什么 了什 我们 们做 做了 干了 了啥 时候 谁 哪里 工作 warum wie wann wo wer welch "
-    "woran womit wir ich du haben habe hast hat war ist lief arbeit gemacht getan passiert что чем "
-    "кто мы было как почему когда где делал сдела случи работ".split()
+    "몇 뭐 무엇 무슨 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 한 일 작업 何 何を は何 "
+    "いつ どこ 作業 仕事 怎么 什么 了什 我们 们做 做了 干了 了啥 时候 谁 哪里 工作 warum wie "
+    "wann wo wer welch woran womit wir ich du haben habe hast hat war ist lief arbeit gemacht "
+    "getan passiert что чем кто мы было как почему когда где делал сдела случи работ".split()
 )
 _DOERS = frozenset("i we you they he she".split())  # the word after one is what they did
 ASKING = _ASKING_ELSEWHERE.union(
@@ -270,7 +270,7 @@ class QueryTerms:
             heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
             if any(map(self.df, heavy)):
                 return False
-            unknown = unknown or before.lower() not in _DOERS
+            unknown |= before.lower() not in _DOERS
         return elsewhere or not unknown
 
     def find_gaps(self) -> tuple[str, ...]:
