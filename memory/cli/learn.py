@@ -45,9 +45,7 @@ def learn(call: Call) -> int:
     else:
         kept = _add_learning(call, store, title, text, tier)
     call.indexed()
-    if not (kept.accepted or is_model):  # a candidate of just before, which a person says too
-        kept = store.edit(kept.name, {"accepted": True})
-    done = "already there" if existing else "kept"
+    done = "already there" if existing and (is_model or existing.accepted) else "kept"
     done += "" if kept.accepted else " as a candidate for `dayleaf review`"
     return report_written(call, kept, done, text)
 
@@ -77,7 +75,9 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
 
 
 def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
-    """Return the acceptance by another session that says the same, or {}."""
+    """Return the acceptance by a person or another session, or {}."""
+    if find_author(call) != "agent":
+        return {"accepted": True}
     again = candidate.meta.get("session") not in (None, find_session_id(call))
     return {"accepted": True, "accepted_by": TWO_SESSIONS} if again else {}
 
@@ -386,15 +386,16 @@ def _forget_records(
 
 
 def _make_forget_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], bool]:
-    from memory.project.mentions import mentions_file
+    from memory.project.mentions import make_relative, mentions_file
 
     options, text = call.options, _fold_text(call.options.mentions or "")
+    file = make_relative(options.file or "", call.place.root)
     is_of_day = _make_day_filter(call, there) if options.day else bool
 
     def is_meant(record: Record) -> bool:
         return (
             is_of_day(record)
-            and (not options.file or mentions_file(record, options.file))
+            and (not file or mentions_file(record, file))
             and (not text or text in _fold_text(record.title + "\n" + record.body))
         )
 

@@ -227,13 +227,14 @@ def find_invocations(call: Call, tool: str) -> tuple[SessionsRead, list[Invocati
 
 def blame(call: Call) -> int:
     from memory.knowledge import history
+    from memory.project.mentions import make_relative
 
     path = call.single_word("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
     past = _read_sessions(call, history.make_word_filter(name))
-    found = history.blame(past.sessions, path)
+    found = history.blame(past.sessions, make_relative(path, call.place.root))
     sessions = [history.touch_json(touch, call.place) for touch in found]
     lines = pastlines.touch_lines(found, path, call.style(), call.offset)
     return call.answer(

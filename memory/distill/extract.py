@@ -78,9 +78,10 @@ def extract(
     found = windows.find_answer(
         _without_time_words(question, sources), [each.passage for each in passages], limit=WINDOW
     )
-    if floor and not found.is_answered:
+    selection = _QuoteSelection(passages, found, 4 * max_tokens)
+    if floor and not (found.is_answered and selection.is_worth_quoting):
         return make_digest((), "extract", sources, notes, nearest=list_nearest(sources))
-    bullets = _QuoteSelection(passages, found, 4 * max_tokens).select_bullets()
+    bullets = selection.select_bullets()
     if floor and bullets:
         notes += _note_missing_words(question, found, bullets)
     if sources and not bullets:
@@ -187,6 +188,11 @@ class _QuoteSelection:
         self.likeness = [0.0] * len(self.quotes)
         self.quoted: list[_Page] = []  # in the order of the choice
         self.used = 0
+
+    @property
+    def is_worth_quoting(self) -> bool:
+        """Whether a line is worth a quote, or the records are empty."""
+        return not self.found.windows or any(quote.worth for quote in self.quotes)
 
     def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""

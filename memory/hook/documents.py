@@ -242,8 +242,8 @@ def split_documents(
 
 
 def normalise_link(target: str) -> str:
-    """Return a link's target in lower case with single blanks."""
-    return " ".join(target.lower().split())
+    """Return a link's target composed, in lower case, with single blanks."""
+    return " ".join(tokeniser.compose(target).lower().split())
 
 
 def list_record_keys(

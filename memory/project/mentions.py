@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from memory.core import files
 from memory.core.records import Record, meta_text
 from memory.core.tokeniser import compose
 from memory.session.latepattern import LazyPattern
@@ -130,6 +131,15 @@ def _find_paths(text: str) -> tuple[str, ...]:
         if _PATH.fullmatch(word) and looks_like_file(word):
             found[word] = None
     return tuple(found)
+
+
+def make_relative(path: str, root: str) -> str:
+    """Return a path inside a checkout relative to it, any other unchanged."""
+    start = compose(root).rstrip("/") + "/"
+    for whole in (path.replace("\\", "/"), files.real_path(path) if path[:1] == "/" else ""):
+        if compose(whole).startswith(start):
+            return compose(whole)[len(start) :]
+    return path
 
 
 def mentions_file(record: Record, path: str) -> bool:

@@ -32,10 +32,12 @@ _OPTIONS = frozenset(
 )
 # Stems of question words and other words without a subject: no gaps where no record holds them.
 _ASKING_ELSEWHERE = frozenset(
-    "몇 뭐 무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 何 何を は何 いつ どこ 怎么 "
-    "什么 了什 我们 们做 做了 时候 谁 哪里 warum wie wann wo wer welch woran womit wir haben hat "
-    "gemacht getan passiert что чем кто мы было как почему когда где делал сдела случи".split()
+    "몇 뭐 무엇 무슨 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 한 일 작업 何 何を は何 "
+    "いつ どこ 作業 仕事 怎么 什么 了什 我们 们做 做了 干了 了啥 时候 谁 哪里 工作 warum wie "
+    "wann wo wer welch woran womit wir ich du haben habe hast hat war ist lief arbeit gemacht "
+    "getan passiert что чем кто мы было как почему когда где делал сдела случи работ".split()
 )
+_DOERS = frozenset("i we you they he she".split())  # the word after one is what they did
 ASKING = _ASKING_ELSEWHERE.union(
     "know happen use work chang fix add find make tell say explain last latest newest recent week "
     "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about done "
@@ -255,10 +257,11 @@ class QueryTerms:
     def is_bare_question(self) -> bool:
         """Tell whether a question has no word that a record holds, but ASKING's.
 
-        Of English no other word at all.
+        Of English no other word at all but a verb after a pronoun.
         """
         elsewhere, unknown = False, False
-        for raw, terms in self._terms_by_word.items():
+        for before, raw in zip(("", *self._raws), self._raws):
+            terms = self._terms_by_word[raw]
             elsewhere = elsewhere or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
             # a run without spaces holds more than the word that asks
             is_run = tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
@@ -267,7 +270,7 @@ class QueryTerms:
             heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
             if any(map(self.df, heavy)):
                 return False
-            unknown = True
+            unknown |= before.lower() not in _DOERS
         return elsewhere or not unknown
 
     def find_gaps(self) -> tuple[str, ...]:

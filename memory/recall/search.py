@@ -19,7 +19,7 @@ from memory.core.records import Record
 from memory.hook import context, fence, loader, segment
 from memory.hook.context import ContextTag
 from memory.index.backend import Backend, Sieve, Unreachable
-from memory.project import manifests
+from memory.project import manifests, mentions
 from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
 from memory.recall.lookup import LOCAL_ALONE, find_places_and_shelves
@@ -113,6 +113,7 @@ class Searcher:
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
+        query = query._replace(file=mentions.make_relative(query.file, self.place.root))
         notes: list[str] = []
         distant: list[Shelf] = []
         if not places:

@@ -23,6 +23,7 @@ from memory.core import (
     clock,
     files,
     frontmatter,
+    tokeniser,
 )
 from memory.core.layout import (
     ADDED,
@@ -34,7 +35,7 @@ from memory.core.layout import (
     is_kind_allowed,
     is_record,
 )
-from memory.core.records import READ_LIMIT, Record
+from memory.core.records import HARVEST_KEY, READ_LIMIT, Record
 from memory.store import redactor, writer
 from memory.store.reader import Reader, Unreadable
 from memory.store.writer import NewRecord, file_mode, verify_written
@@ -47,6 +48,21 @@ READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
 # bytes of a directory (about 1,000 files) searched for old temporary files at each write
 LISTING_LIMIT = 1 << 16
 AGAIN = 600.0  # seconds within which a repeated text makes no second record
+
+
+def _says_the_same(record: Record, kind: str, text: str) -> bool:
+    """Tell whether a record says a text, but for case, spaces and last stop."""
+    said = record.body
+    if HARVEST_KEY in record.meta:
+        said = said.partition("\n\n> ")[0]  # its proof follows
+    return record.kind == kind and _fold(said) == _fold(text)
+
+
+def _fold(text: str) -> str:
+    # -k and -K are two options
+    words = tokeniser.compose(text).split()
+    folded = " ".join(word if word[0] in "-`$" else word.casefold() for word in words)
+    return folded.rstrip(".。")
 
 
 class Store(Reader):
@@ -93,13 +109,14 @@ class Store(Reader):
             return None
 
     def same(
-        self, kind: str, title: str, body: str, tier: str = PRIVATE, waiting: bool = False
+        self, kind: str, title: str, body: str, tier: str = PRIVATE, nearly: bool = False
     ) -> Record | None:
         """Find the accepted record with the same kind and text, or None.
 
-        waiting: a candidate counts too.
+        Else a candidate that says the same; nearly: or an accepted record that does.
         """
         title, body = self.cleaned([title, body])
+        near: Record | None = None
         title = writer.title_line(title)
         stems = tuple(slug + "-" for slug in writer.slugs(kind, title, body))
         for file in files.list_folder(self._root(tier) + "/" + FOLDERS[kind]):
@@ -107,9 +124,12 @@ class Store(Reader):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
                     text = (record.kind, record.title, record.body.strip())
-                    if text == (kind, title, body.strip()) and (record.accepted or waiting):
+                    if record.accepted and text == (kind, title, body.strip()):
                         return record
-        return None
+                    is_near = nearly or not record.accepted
+                    if is_near and _says_the_same(record, kind, body):
+                        near = near or record
+        return near
 
     def says_again(self, record: Record, title: str, body: str) -> bool:
         """Tell whether a text repeats a record of the last AGAIN seconds."""

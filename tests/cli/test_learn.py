@@ -560,10 +560,16 @@ def test_what_a_session_learns_waits_until_a_person_or_another_session_says_so(o
     assert "9999" in str(handled("start", session_id="three"))
 
 
-def test_what_a_person_says_too_is_theirs(ok, handled):
+@pytest.mark.parametrize("again", ["%s", "%s.", "  %s\n"])
+def test_what_a_person_says_too_is_theirs(ok, handled, again):
+    """Nothing of it waits or stands twice."""
     text = "The gannet service listens on port 9999 always"
-    ok("learn", text, CLAUDECODE="1")
-    ok("learn", text)
+    ok("learn", text, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="one")
+    assert ok("learn", again % text, "--tag", "ports").startswith("kept l-")
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    assert (hit["accepted"], hit["tags"]) == (True, ["ports"])
+    assert "no candidate" in ok("notes", "harvest", "list")
+    assert ok("learn", text).startswith("already there")
     assert "9999" in str(handled("start", session_id="two"))
 
 
@@ -584,3 +590,14 @@ def test_a_day_takes_the_sessions_that_had_a_turn_then(run, place):
 
     assert taken("2026-01-22") == set() and taken("2026-01-25") == {"150001-b"}
     assert taken("2026-01-23") == taken("2026-01-26") == set(ids)
+
+
+def test_another_session_may_say_nearly_the_same(ok):
+    said = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "one"}
+    ok("learn", "The gannet service listens on port 9999", **said)
+    again = "the Gannet service  listens on port 9999."
+    assert "candidate" in ok("learn", again, **said)
+    assert "candidate" not in ok("learn", again, **{**said, "CLAUDE_CODE_SESSION_ID": "two"})
+    assert "candidate" not in ok("learn", again, **{**said, "CLAUDE_CODE_SESSION_ID": "three"})
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    assert hit["accepted"]

@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from harness import conversations
+from harness import conversations, vault
 from harness.command import one_line_error
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
@@ -136,6 +136,22 @@ def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
     ]
     assert "3 sessions, 3 times" in ok("friction")
     assert json.loads(ok("friction", "--json"))["walls"][0]["ran"] == "make lint"
+
+
+def test_a_file_may_be_named_by_its_whole_path(place, ok, project):
+    """One at the top of the checkout, of which no record holds more than the name."""
+    vault.put(place, "p/learnings/calc.md", "Signs", "x", id="l-calc", files=["calc.py"])
+    path = project + "/calc.py"
+    for words in (("recall",), ("recall", "signs")):
+        hits = json.loads(ok(*words, "--file", path, "--json"))["hits"]
+        assert [hit["id"] for hit in hits] == ["l-calc"]
+    line = json.dumps({"id": "1", "query": "signs", "file": path})
+    assert "l-calc" in ok("recall", "--batch", stdin=line + "\n")
+    assert "l-calc" in ok("distill", "signs", "--file", path, "--json")
+    text = "## Files\n\n- calc.py: edited\n"
+    vault.put(place, "p/checkpoints/2026-01-02/c.md", "Sum", text, session="one", files=["calc.py"])
+    assert "Sum" in ok("show", "file", path)
+    assert "calc" in ok("record", "forget", "--file", path, "--yes")
 
 
 def test_a_handle_without_its_word_says_what_it_wants(run):

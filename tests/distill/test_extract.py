@@ -256,6 +256,14 @@ def test_what_is_said_in_passing_before_a_call_is_not_quoted():
     assert any(row.startswith("The uploader keeps part") for row in told)
 
 
+def test_where_no_line_is_worth_a_quote_the_nearest_is_named():
+    """The question's one word stands in a heading alone; more room would not help."""
+    body = "## Outcome\n\n- The parser is fixed.\n\n## Done\n\n- edited `calc.py`\n"
+    digest = extract.extract("what was done yesterday", [source(body, "k3m9")], floor=True)
+    assert digest.bullets or digest.nearest
+    assert not any("max-tokens" in note for note in digest.notes)
+
+
 def test_where_the_records_do_not_tell_nothing_is_quoted_and_the_nearest_is_named():
     """With a floor only."""
     sources = [source(BODY), source("The queue is in `jobs.py`.", "a1b2", "Queue")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 from harness import timing
 from harness.repository import note
@@ -29,6 +31,22 @@ from memory.store import sections
 def test_a_file_is_mentioned_by_the_end_of_its_path(path, body, meta, named):
     """Whole path parts count."""
     assert mentions.mentions_file(note(body, meta), path) is named
+
+
+def test_a_whole_path_inside_the_checkout_is_meant_by_its_part_below(tmp_path):
+    """Through a link, with a dot and in the other form of its letters too; any other path stays."""
+    root = tmp_path / "Größe"
+    root.mkdir()
+    (tmp_path / "link").symlink_to(root)
+    for folder in (
+        root,
+        normalize("NFD", str(root)),
+        tmp_path / "link",
+        tmp_path / "x" / ".." / "link",
+    ):
+        assert mentions.make_relative("%s/src/jwt.py" % folder, str(root)) == "src/jwt.py"
+    for path in ("src/jwt.py", "", "/etc/hosts", str(root) + "-2/jwt.py", "C:\\src\\jwt.py"):
+        assert mentions.make_relative(path, str(root)) == path
 
 
 def test_brackets_around_a_path_are_no_part_of_it_and_those_in_it_are():

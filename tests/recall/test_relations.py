@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from harness import vault
@@ -54,6 +56,21 @@ def test_a_target_is_an_id_before_a_file_before_a_title_without_case(place, shop
     ] == [["l-jwt"], ["l-jwt"], ["l-other"], ["l-other"], ["l-other"]]
     assert ids("twin") == ids("  TWIN ") == ["l-new", "l-old"]
     assert ids("발급자  안내") == ["d-guide"] and ids("") == ids("nothing") == []
+
+
+@pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_in_the_other_form_of_its_letters_is_the_same_name(ok, place, stored, asked):
+    """Of a file (macOS takes its name apart), a title, an alias; for a link in a text too."""
+    kept, typed = (partial(normalize, form) for form in (stored, asked))
+    vault.put(place, kept("p/learnings/gefäß.md"), kept("Größe"), "port 8123", id="l-gefaess")
+    text = typed("The gate needs [[gefäß]].")
+    vault.put(place, "p/learnings/gate.md", "Gate", text, id="l-gate")
+    for name in ("gefäß", "gefäß.md", "größe", "p/learnings/gefäß.md"):
+        assert "l-gate" in ok("record", "graph", typed(name))
+        assert "l-gefaess" in ok("record", "link", typed(name))
+    ok("index", "build")
+    linked = json.loads(ok("recall", "8123", "--json"))["linked"]
+    assert [each["id"] for each in linked] == ["l-gate"]
 
 
 @pytest.mark.parametrize(

@@ -387,7 +387,28 @@ def test_what_says_the_same_is_found_whenever_it_was_written(store, place):
     ):
         assert store.same(kind, title, body, tier) is None
     write(place, "p/learnings/two-1a2b.md", "---\ntitle: Two\nsource: auto\n---\nwords\n")
-    assert store.same("learning", "Two", "words") is None
+    assert store.same("learning", "Two", "words").name == "p/learnings/two-1a2b.md"
+
+
+def test_a_candidate_is_found_by_nearly_its_words(store, place):
+    """Case, spaces and the last stop say nothing, but that of an option does; an accepted record
+    with the very words comes first.
+    """
+    head = "---\ntitle: Two\nsource: auto\n%s---\n"
+    write(place, "p/learnings/two-1a2b.md", head % "" + "Größe: curl -k  fails.\n")
+    for words in ("größe: curl -k fails", "Größe: curl\n-k fails。", "Gro\u0308ße: curl -k fails"):
+        assert store.same("learning", "Two", words).name == "p/learnings/two-1a2b.md"
+    for words in ("Größe: curl -K fails.", "Größe: curl -k fails often"):
+        assert store.same("learning", "Two", words) is None
+    note = head % "harvest: k\n" + "It fails\n\n> it failed\n\nFrom n-1 (2026-01-02).\n"
+    write(place, "p/learnings/two-2b3c.md", note)
+    assert store.same("learning", "Two", "it fails.").name == "p/learnings/two-2b3c.md"
+    first = store.add("learning", "Two", "It fails\n")
+    assert store.same("learning", "Two", "It fails") == first
+    assert store.same("learning", "Two", "IT FAILS").name == "p/learnings/two-2b3c.md"
+    store.edit("p/learnings/two-2b3c.md", {"accepted": True})
+    assert store.same("learning", "Two", "IT FAILS") is None
+    assert store.same("learning", "Two", "IT FAILS", nearly=True) is not None
 
 
 # ---- changing
