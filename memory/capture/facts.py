@@ -398,24 +398,28 @@ def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
 
     Its keys are the labels by which secrets in it, and in its error, are found.
     """
-    given = _clean_input(entry.data)
+    given = entry.data
     keys = (_ARGUMENTS.get(entry.name), *given)
     first = next((key for key in keys if isinstance(given.get(key), str)), None)
     if first is not None:
-        given = {first: make_relative(given.pop(first), roots), **given}
-    return json.dumps(given, ensure_ascii=False)
+        told = make_relative(given[first], roots)
+        rest = {key: value for key, value in given.items() if key != first}
+        given = {first: told, **rest}
+    try:
+        text = json.dumps(given, ensure_ascii=False)
+        return text if len(text) <= _LONG else json.dumps(_clip_input(given), ensure_ascii=False)
+    except RecursionError:  # nested deeper than any real input
+        return ""
 
 
-def _clean_input(value: Any, depth: int = 8) -> Any:
+def _clip_input(value: Any) -> Any:
     if isinstance(value, str):
-        return clip_characters(entries.clean(value), _GIVEN)
-    if not isinstance(value, (dict, list)):
-        return value
-    if not depth:
-        return None
+        return clip_characters(value, _GIVEN)
     if isinstance(value, list):
-        return [_clean_input(item, depth - 1) for item in value]
-    return {entries.clean(key): _clean_input(item, depth - 1) for key, item in value.items()}
+        return [_clip_input(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clip_input(item) for key, item in value.items()}
+    return value
 
 
 def _add_call(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:

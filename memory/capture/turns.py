@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.session import shell
+from memory.session import entries, shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
     "said user run file commit report link merged".split()
@@ -119,7 +119,8 @@ def find_told(given: str) -> tuple[str, str]:
         return "", given
     match = _FIRST_TEXT.match(given)
     try:
-        return (json.loads(match[1]), json.loads(match[2])) if match else ("", "")
+        key, text = (json.loads(part) for part in (match.groups() if match else ('""', '""')))
+        return entries.clean(key), entries.clean(text)
     except ValueError:  # cut, or redacted to its end
         return "", match[2].strip('"') if match else ""
 
