@@ -199,7 +199,7 @@ def format_run(piece: Piece) -> str:
     """Return a run as a line, with the cause of a failure."""
     mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
     tool = piece.name + " " if piece.name else ""
-    line = "- %s %s%s" % (mark, tool, format_code(clip_at_word(one_line(piece.text), COMMAND)))
+    line = "- %s %s%s" % (mark, tool, format_code(clip_at_word(one_line(piece.told), COMMAND)))
     if piece.outcome != shell.OK:
         cause = ": " + piece.telling if piece.telling else ""
         line += " → " + one_line(piece.outcome + cause, TELLING)

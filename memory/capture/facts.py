@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ _SAME_TURN, _MERGES = 500, 100
 _NEAR = 60  # commands back in which a repeated one counts as repeated
 # characters of a command, of a statement, of a request
 _LONG, _SAID, _ASKED = 20000, 40000, 100_000
+_GIVEN = 2000  # characters of a text in a tool's input
 _ARGUMENTS = {  # by tool: the argument that is told
     "Bash": "command",
     **dict.fromkeys(("Edit", "Write", "Read"), "file_path"),
@@ -194,7 +196,7 @@ def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
     elif kind == entries.USE:
         if not where.agent:
             _mark_last_statement(facts, turns.CALLED)
-        _add_call(facts, entry)
+        _add_call(facts, entry, where.roots)
     elif kind in (entries.RESULT, entries.TASK):
         return (_add_result, _add_task_end)[kind == entries.TASK](facts, entry, where)
     elif kind == entries.BANG:
@@ -348,6 +350,8 @@ def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
     tool, argument = facts.pending.pop(call, ["", ""])[:2]
     if tool == "ExitPlanMode":
         tool, argument = turns.THE_PLAN, openings.find_heading(argument)
+    elif tool.startswith(turns.FREE_FORM):
+        argument = ": ".join(filter(None, turns.find_told(argument)))  # its key labels a secret
     text = clip_characters(one_line(make_relative(argument, where.roots)), 80)
     text = text.replace("`", "'").replace(")", "]")
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % text if text else "")
@@ -382,19 +386,48 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 # --- actions
 
 
-def _find_argument(entry: Entry) -> Any:
-    argument = entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
-    if argument is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
-        return next((value for value in entry.data.values() if isinstance(value, str)), "")
-    return argument
+def _find_argument(entry: Entry, roots: tuple[str, ...]) -> Any:
+    """Return a call's argument; of a free form, the whole input."""
+    if entry.name.startswith(turns.FREE_FORM):
+        return _pack_input(entry, roots)
+    return entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
 
 
-def _add_call(facts: Facts, entry: Entry) -> None:
+def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
+    """Return an input as JSON, the text that is told first.
+
+    Its keys are the labels by which secrets in it, and in its error, are found.
+    """
+    given = entry.data
+    keys = (_ARGUMENTS.get(entry.name), *given)
+    first = next((key for key in keys if isinstance(given.get(key), str)), None)
+    if first is not None:
+        told = make_relative(given[first], roots)
+        rest = {key: value for key, value in given.items() if key != first}
+        given = {first: told, **rest}
+    try:
+        text = json.dumps(given, ensure_ascii=False)
+        return text if len(text) <= _LONG else json.dumps(_clip_input(given), ensure_ascii=False)
+    except RecursionError:  # nested deeper than any real input
+        return ""
+
+
+def _clip_input(value: Any) -> Any:
+    if isinstance(value, str):
+        return clip_characters(value, _GIVEN)
+    if isinstance(value, list):
+        return [_clip_input(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clip_input(item) for key, item in value.items()}
+    return value
+
+
+def _add_call(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     if entry.name == "TaskUpdate":  # its result need not tell the state that was given
         fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
         facts.pending[entry.id] = [entry.name, "", *fields]
         return
-    argument = _find_argument(entry)
+    argument = _find_argument(entry, roots)
     if not isinstance(argument, str):
         if entry.name not in _ARGUMENTS:
             return
@@ -541,7 +574,9 @@ def _add_failed_call(
     if where.agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
         return
     result = shell.FAILED + ": " + first
-    _add_piece(facts, entry.at, Piece(turns.RUN, make_relative(given, where.roots), name, result))
+    if not name.startswith(turns.FREE_FORM):
+        given = make_relative(given, where.roots)
+    _add_piece(facts, entry.at, Piece(turns.RUN, given, name, result))
 
 
 def _keep_findings(facts: Facts, judged: Run, output: str) -> None:

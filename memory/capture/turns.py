@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.session import shell
+from memory.session import entries, shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
     "said user run file commit report link merged".split()
@@ -18,6 +19,8 @@ ENDED, INTERRUPTED = "ended", "interrupted"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 THE_PLAN = "the plan"  # what is refused, beside a tool
+FREE_FORM = ("mcp__", "Skill")  # tools whose whole input is kept, as JSON
+_FIRST_TEXT = re.compile(r'\{("(?:[^"\\]|\\.)*"): ("(?:[^"\\]|\\.)*"?)')
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
 
@@ -58,6 +61,12 @@ class Piece(NamedTuple):
     def outcome(self) -> str:
         """The outcome of a run, a word of `shell`."""
         return self.result.partition(": ")[0]
+
+    @property
+    def told(self) -> str:
+        """The text, or of a free form's input what is told."""
+        is_input = self.kind == RUN and self.name.startswith(FREE_FORM)
+        return find_told(self.text)[1] if is_input else self.text
 
     @property
     def telling(self) -> str:
@@ -102,6 +111,18 @@ def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piec
     """Return the pieces of a kind, or of a kind and name."""
     every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
+
+
+def find_told(given: str) -> tuple[str, str]:
+    """Return the (key, text) that an input begins with."""
+    if not given.startswith("{"):
+        return "", given
+    match = _FIRST_TEXT.match(given)
+    try:
+        key, text = (json.loads(part) for part in (match.groups() if match else ('""', '""')))
+        return entries.clean(key), entries.clean(text)
+    except ValueError:  # cut, or redacted to its end
+        return "", match[2].strip('"') if match else ""
 
 
 def make_relative(path: str, roots: Iterable[str]) -> str:

@@ -307,6 +307,7 @@ class _Importer:
             source=draft.source,
             extra={key: extra[key] for key in extra if key not in ("checksum", ORIGIN)},
             mark="\0".join((self.from_, *piece.key)),
+            config=self.store.config,
         )
         self.store.fits(self.tier, new.data)
         return new

@@ -192,6 +192,7 @@ class Store(Reader):
             source=source,
             session=session,
             extra=extra,
+            config=self.config,
         )
         return self.read(self.publish(tier, new))
 
@@ -476,7 +477,7 @@ class Store(Reader):
                 "again" % self.place.path(name)
             )
         data = redactor.clean_change(before, data, self.config, self.place.key)
-        data = writer.keep_sealed(name, before, data)
+        data = writer.keep_sealed(name, before, data, self.config)
         self.fits(name[:1], data, before)
         self._restrict_access(name[:1])
         path = self._resolve_path(name)

@@ -43,12 +43,13 @@ def compose_record(
     session: str = "",
     extra: Mapping[str, Any] | None = None,
     mark: str = "",
+    config: Any = None,
 ) -> NewRecord:
     """Compose a record without its secrets and private parts; raises UsageError.
 
     cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra`
-    has none, seconds since the epoch.  mark: the seed of the id, "" for the text and time.  The
-    rest is as for `Store.add`.
+    has none, seconds since the epoch.  mark: the seed of the id, "" for the text and time.  config:
+    the settings of `cleaned`, None for the defaults.  The rest is as for `Store.add`.
     """
     _refuse_unknown(kind, source)
     more = _drop_own_keys(extra or {})
@@ -77,12 +78,12 @@ def compose_record(
         **given,
     }
     name = FOLDERS[kind] + "/" + stem(kind, title, body, created)
-    return NewRecord(name, seed, id, _format_sealed(name, meta, body))
+    is_sealed = source == "auto" and (config is None or _is_all_clean(meta, body, config))
+    return NewRecord(name, seed, id, _format_new(name, meta, body, is_sealed))
 
 
-def _format_sealed(name: str, meta: Mapping[str, Any], body: str) -> bytes:
-    """Return the bytes of a new record, a captured one sealed."""
-    if meta["source"] != "auto":
+def _format_new(name: str, meta: Mapping[str, Any], body: str, is_sealed: bool) -> bytes:
+    if not is_sealed:
         return frontmatter.format_file(meta, body)
     data = frontmatter.format_file({**meta, CLEANED: "crc-00000000"}, body)
     return seal(name + "-0000.md", data)
@@ -139,6 +140,13 @@ def _sum_clean(name: str, meta: Mapping[str, Any], body: str) -> str:
     return "crc-%08x" % crc32(body.encode("utf-8", "surrogateescape"), known)
 
 
+def _is_all_clean(meta: Mapping[str, Any], body: str, config: Any) -> bool:
+    """Tell whether redaction with these settings has left no secret."""
+    text = "\n".join((body, *map(str, meta.values())))
+    lets_through = any(each and each in text for each in config["redact.allow"])
+    return bool(config["redact.enabled"]) and not lets_through
+
+
 def seal(name: str, data: bytes) -> bytes:
     """Return a record's bytes with the present checksum in `cleaned`."""
     page = frontmatter.parse(data)
@@ -147,12 +155,21 @@ def seal(name: str, data: bytes) -> bytes:
     return data.replace((line % old).encode("utf-8", "replace"), (line % new).encode(), 1)
 
 
-def keep_sealed(name: str, before: bytes, after: bytes) -> bytes:
-    """Return a record's new bytes, sealed again if the former were."""
+def keep_sealed(name: str, before: bytes, after: bytes, config: Any = None) -> bytes:
+    """Return a record's new bytes, sealed again if the former were.
+
+    config: the settings by which `after` was cleaned, None where it adds nothing.
+    """
     if CLEANED.encode() not in before:
         return after
     page = frontmatter.parse(before)
-    return seal(name, after) if is_sealed(name, page.meta, page.body) else after
+    if not is_sealed(name, page.meta, page.body):
+        return after
+    if config is not None:
+        page = frontmatter.parse(after)
+        if not _is_all_clean(page.meta, page.body, config):
+            return after
+    return seal(name, after)
 
 
 def bare_stem(file: str) -> str:

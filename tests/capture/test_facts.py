@@ -225,11 +225,14 @@ def test_any_tool_input_is_survived(session):
         {"command": None},
         {"file_path": 7},
         {"command": "a\0b \ud800", "file_path": "\n"},
+        {"\ud800": {"a": [[[[[[[[[["x"]]]]]]]]]]}, "skill": '\x1e{"'},
         True,
     ]
     for _ in range(300):
         session.tool(
-            rng.choice(["Bash", "Edit", "Write", "Agent", "NotebookEdit", "", "X"]),
+            rng.choice(
+                ["Bash", "Edit", "Write", "Agent", "Skill", "mcp__a__b", "NotebookEdit", "X"]
+            ),
             rng.choice(odd),
             rng.choice(odd),
             failed=rng.choice([True, False, None, "x"]),
@@ -367,3 +370,76 @@ def test_a_refused_plan_is_named(session, reason):
     text = session.ask("no plan then").edit("a.py").say("Done.").fire("SessionEnd")[-1]
     told = "refused the plan `Move it`" + (': "%s"' % reason if reason else "")
     assert told + "\n" in text and told.partition(":")[0] in session.talk()
+
+
+SECRET = "Qx7LmRt92kVb4Z"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"token": SECRET},
+        {"user": "alice", "password": SECRET},
+        {"config": {"apiKey": SECRET}},
+        {"query": "x " * 12000, "passwort": SECRET},
+        {"host": "a", "headers": [{"name": "Authorization", "value": "Bearer " + SECRET}]},
+        {"args": ["--password", SECRET]},
+        {"host": "a", "비밀번호": SECRET},
+    ],
+)
+@pytest.mark.parametrize("tool", ["mcp__api__get", "Skill"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_secret_in_a_tools_input_is_known_by_its_key(session, given, tool, apart):
+    """It is gone from the call, from its error and from what is said of it, at once or later."""
+    session.ask("fetch it").edit("a.py").tool(
+        tool, given, "401: no entry for " + SECRET, failed=True
+    )
+    if apart:
+        session.fire("Stop")
+    session.say("The server refused %s." % SECRET).fire("SessionEnd")
+    home = Path(session.place.home)
+    kept = [
+        path for path in home.rglob("*") if path.is_file() and SECRET in path.read_text("utf-8")
+    ]
+    assert not kept and "failed: 401: no entry for [redacted:" in session.talk()
+
+
+def test_a_password_that_is_a_word_is_known_by_its_key(session):
+    session.ask("log in").edit("a.py").tool("mcp__db__open", {"pwd": "hunter2"}, "no", failed=True)
+    session.fire("SessionEnd")
+    assert "mcp__db__open `[redacted:password#" in session.talk()
+
+
+def test_a_secret_in_a_refused_call_is_known_by_its_key(session):
+    no = "The user doesn't want to proceed with this tool use."
+    said = no + " To tell you how to proceed, the user said:\nnever send " + SECRET
+    session.ask("log in").edit("a.py").tool("mcp__db__open", {"token": SECRET}, said, failed=True)
+    session.say("Fine.").fire("SessionEnd")
+    assert SECRET not in session.talk() + "".join(session.files()) + session.state.read_text()
+    assert "refused mcp__db__open `token: [redacted:" in session.talk()
+
+
+@pytest.mark.parametrize(
+    "given, told",
+    [
+        ({"limit": 5, "query": 'why "x"\n fails', "tag": "b"}, 'why "x" fails'),
+        ({"path": "{project}/src/a.py"}, "src/a.py"),
+        ({"filter": {"a": "b"}, "name": '{"c": "d"}'}, '{"c": "d"}'),
+        ({"filter": {"a": "b"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_of_a_tools_input_the_first_text_is_told(session, given, told):
+    """As it was given, without its key."""
+    root = session.place.project
+    given = {k: v.format(project=root) if k == "path" else v for k, v in given.items()}
+    session.ask("find it").edit("a.py").tool("mcp__docs__find", given, "not there", failed=True)
+    session.fire("SessionEnd")
+    assert "mcp__docs__find `%s` → failed: not there" % told in session.talk()
+
+
+def test_of_a_skill_its_name_is_told(session):
+    given = {"args": "--now", "skill": "deploy"}
+    session.ask("ship").edit("a.py").tool("Skill", given, "Unknown skill", failed=True)
+    session.fire("SessionEnd")
+    assert "Skill `deploy` → failed: Unknown skill" in session.talk()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.capture.turns import RUN, SAID, Piece, Turn
+from memory.capture.turns import RUN, SAID, Piece, Turn, find_told
 from memory.session import shell
 
 
@@ -28,3 +28,10 @@ def test_what_the_model_said_is_told_in_order():
         "a",
         "c",
     ]
+
+
+def test_a_cut_input_tells_what_is_left():
+    """A cut or redacted end is no reason to tell nothing; another text is told as it is."""
+    assert find_told('{"a": "b c …') == ("", "b c …")
+    assert find_told('{"a": "b", "c": …') == ("a", "b")
+    assert find_told('{"a": 1') == ("", "") and find_told("plain") == ("", "plain")

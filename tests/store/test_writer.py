@@ -15,8 +15,10 @@ import pytest
 from harness.hook import ROOT
 from harness.vault import put
 
-from memory.core import StoreError, files
+from memory.core import StoreError, config, files
 from memory.health import erasure
+from memory.store import redactor
+from memory.store.store import Store
 from memory.store.writer import TierWriter
 
 WRITING = {
@@ -322,3 +324,40 @@ def test_an_erasure_waits_for_an_upkeep_without_the_stores_lock(place, tiers):
             assert free
     waiting.join(20)
     assert done[0].changed == 1 and done[0].held == []
+
+
+TOKEN = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
+OFF, ALLOWED = {"redact.enabled": False}, {"redact.allow": [TOKEN]}
+
+
+def open_store(place, now, settings=()) -> Store:
+    given = config.load(place.home, "", {})
+    given.values.update(settings)
+    return Store(place, given, now)
+
+
+def is_sealed(store, name) -> bool:
+    return redactor.is_captured(super(Store, store).read(name))
+
+
+@pytest.mark.parametrize(
+    "settings, text, sealed",
+    [({}, TOKEN, True), (OFF, TOKEN, False), (ALLOWED, TOKEN, False), (ALLOWED, "pinned", True)],
+    ids=["on", "off", "allowed", "another allowed"],
+)
+def test_only_what_was_cleaned_is_marked_as_cleaned(place, now, settings, text, sealed):
+    """A new record, and a page that grows; what the settings let through is searched later."""
+    store, first = open_store(place, now, settings), open_store(place, now)
+    added = store.add("checkpoint", "Fix it", "With %s.\n" % text, source="auto")
+    assert is_sealed(store, added.name) == sealed
+    titled = store.add("checkpoint", "Fix " + text, "Done.\n", source="auto")
+    assert is_sealed(store, titled.name) == sealed
+    grown = first.add("conversation", "Fix it", "## 09:00 Go\n", source="auto")
+    assert is_sealed(store, grown.name)
+    data = first.raw(grown.name)
+    store.replace(grown.name, data + b"\nWith %s.\n" % text.encode(), files.sha256(data))
+    assert is_sealed(store, grown.name) == sealed
+    clean = open_store(place, now)
+    for name in (added.name, titled.name, grown.name):
+        kept = redactor.clean_record(clean.read(name), clean.config, place.key)
+        assert TOKEN not in kept.body + kept.title
