@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import suppress
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, layout, spellings
@@ -20,7 +19,7 @@ from memory.core.config import (
 from memory.core.plaintext import format_count, one_line
 from memory.doors import registry
 from memory.health import accounts, figures
-from memory.hook import indexview, receipts
+from memory.hook import receipts
 from memory.hook.strategies import build_categories
 from memory.index import backend, builder
 from memory.knowledge import walls
@@ -212,14 +211,6 @@ def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
 
 
-def _update_indexes(call: Call) -> None:
-    """Build the indexes anew that tell otherwise what is a secret."""
-    for place in lookup.find_searched_places(call.place, call.settings, "all", []):
-        if files.exists(indexview.segment_path(place)):
-            with call.spinner("looking for secrets"), suppress(OSError):
-                builder.refresh(place, call.now)
-
-
 def _set_setting(call: Call, key: str, value: Any) -> int:
     path = find_settings_file(call, "")[0]
     # first: where that fails, the setting stays as it was
@@ -227,8 +218,6 @@ def _set_setting(call: Call, key: str, value: Any) -> int:
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
-    if key.startswith("redact."):
-        _update_indexes(call)
     now, source = call.settings[key], call.settings.sources[key]
     given = now if value is None else value
     line = "%s = %s" % (key, to_json(given))

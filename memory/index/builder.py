@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from memory.core import IndexFault, clock, config, fastjson, files
+from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.core.walk import MOST_FILES, walk
@@ -109,7 +109,6 @@ def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> 
         "records": records,
         "tokens": tokens,
         "ms": ms,
-        "redaction": _hash_redaction(place),
     }
     path = _log_path(place)
     with suppress(OSError):
@@ -128,30 +127,12 @@ def read_last_build(place: Place) -> dict[str, object]:
 
     {} where the log has none.
     """
-    row = _read_last_line(place)
-    return {key: row.get(key) for key in ("t", "records", "tokens", "ms")} if row else {}
-
-
-def _read_last_line(place: Place) -> dict[str, Any]:
     try:
         rows = fastjson.parse_rows(files.read(_log_path(place), 2 * LOG_BYTES))
     except OSError:
         return {}
     mine = [row for row in rows if row.get("v") == 1 and row.get("workspace") == place.key]
-    return mine[-1] if mine else {}
-
-
-def _hash_redaction(place: Place) -> str:
-    """Return a hash of the settings that decide what is a secret."""
-    settings = config.load_for_place(place, {})
-    given = repr((settings["redact.enabled"], settings["redact.allow"]))
-    return files.sha256(given.encode("utf-8", "backslashreplace"))[:16]
-
-
-def _is_of_other_redaction(place: Place) -> bool:
-    """Tell whether redaction was set otherwise when the index was built."""
-    now = _hash_redaction(place)
-    return bool(_read_last_line(place).get("redaction", now) != now)
+    return {key: mine[-1].get(key) for key in ("t", "records", "tokens", "ms")} if mine else {}
 
 
 def _mark_scan(place: Place) -> None:
@@ -317,7 +298,7 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
     seen = compare(found)
     records = len(seen.found) - len(seen.skipped)
     counts = (len(seen.added), len(seen.changed), len(seen.removed))
-    full = found.delta.torn or len(found.delta.data) > MERGE_BYTES or _is_of_other_redaction(place)
+    full = found.delta.torn or len(found.delta.data) > MERGE_BYTES
     if full or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
         return _build(place, now)._replace(added=counts[0], changed=counts[1], removed=counts[2])
     changes = make_frames(found, seen.names)

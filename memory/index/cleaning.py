@@ -31,11 +31,7 @@ class Cleaner:
         """
         self._place = place
         self._settings: Config | None = None  # read on the first find: most places have none
-        self._kept: FactCache | None = None
-        if cached:
-            self._settings = config.load_for_place(place, {})
-            asked = [self._settings[key] for key in ("redact.enabled", "redact.allow")]
-            self._kept = FactCache(place, "clean", REDACTION, *asked)
+        self._kept = FactCache(place, "clean", REDACTION) if cached else None
 
     def clean(self, record: Record) -> tuple[Record, bool]:
         """Return (record without secrets, whether it held one)."""

@@ -242,27 +242,3 @@ def test_a_second_build_knows_what_the_first_found(world, place, run, monkeypatc
     )
     builder.build(place, 2.0)
     assert not [text for text in texts if "Word" in text] and b"hunter2" not in kept(world)
-
-
-@pytest.mark.parametrize("kind", ["auto", "human"])
-@pytest.mark.parametrize(
-    "key, value", [("enabled", "false"), ("allow", '["%s"]' % TOKEN)], ids=["off", "allowed"]
-)
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_what_settings_let_through_is_held_back_once_they_do_not(
-    world, place, project, run, now, kind, key, value, by_hand
-):
-    """At once after `config`, from the second start on where a person edits the file."""
-    assert not run("config", "set", "redact." + key, value).returncode
-    store = Store(place, config.load(place.home, "", {}), now)
-    store.add("checkpoint", "Fix the parser", "Fixed with %s.\n" % TOKEN, source=kind)
-    run("index", "build")
-    assert TOKEN in run("recall", "parser", CLAUDECODE="1").stdout
-    if by_hand:
-        Path(place.home, "config.json").write_text("{}")
-        start(world, project, "s1")
-    else:
-        assert not run("config", "unset", "redact." + key).returncode
-    assert TOKEN not in start(world, project, "s2")
-    assert TOKEN not in run("recall", "parser", CLAUDECODE="1").stdout
-    assert TOKEN.lower().encode() not in kept(world)
