@@ -127,8 +127,11 @@ def parse_duration(text: str) -> float | None:
 
 
 def local_offset(instant: float) -> float:
-    """Return the seconds by which local time is ahead of UTC."""
-    return float(time.localtime(instant).tm_gmtoff or 0)
+    """Return the seconds by which local time is ahead of UTC, 0 beyond the calendar."""
+    try:
+        return float(time.localtime(instant).tm_gmtoff or 0)
+    except (OSError, OverflowError, ValueError):
+        return 0.0
 
 
 def format_local(instant: float) -> str:

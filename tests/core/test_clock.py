@@ -98,3 +98,9 @@ def test_a_midnight_that_the_clocks_leave_out_or_tell_twice_is_the_first():
 def test_a_length_beyond_any_calendar_is_none():
     assert clock.parse_duration("400d") == 400 * clock.DAY
     assert clock.parse_duration("9" * 400 + "d") is None
+
+
+@pytest.mark.parametrize("instant", [1e18, -1e18, float("inf"), float("nan")])
+def test_beyond_the_calendar_local_time_is_utc(instant):
+    """A record by hand may be dated anywhere."""
+    assert clock.local_offset(instant) == 0.0
