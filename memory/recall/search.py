@@ -369,11 +369,12 @@ class _Search:
                 )
             )
         self._question, self._pooled = question, pool
-        if not dialogue and not self.query.session:
+        by_session = not dialogue and not self.query.session
+        if by_session:
             hits = rank.merge_sessions(hits, {c.path: c.among for c in pool})
         hits = rank.sort_hits(hits)
         # a question that names a day asks for what was said then
-        if not dialogue and not self.query.session and self.about == timewords.OPEN:
+        if by_session and self.about == timewords.OPEN:
             backends = {shelf.place.key: shelf.backend for shelf in self.shelves}
             hits = updates.lift_updates(self.query.text, hits, backends)
         self.weak = bool(hits) and best_weight < WEAK * full_weight

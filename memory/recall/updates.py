@@ -14,8 +14,8 @@ and none does where the question has a number or a file's name that the earlier 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import log, sqrt
-from typing import Dict, List, Mapping, Sequence
 
 from memory.core import tokeniser
 from memory.core.layout import DATED_KINDS
@@ -32,16 +32,16 @@ READ = 6000  # characters of a session that are compared
 UPDATE = "update"  # the factor of a lifted hit's score
 LIFT = 1.001  # of the earlier session's score that the later one gets
 
-Weights = Dict[str, float]
+Weights = dict[str, float]
 
 
-def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Backend]) -> List[Hit]:
+def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Backend]) -> list[Hit]:
     """Return hits in order, later sessions before earlier ones on their subject.
 
     hits: best first. backends: the index of each workspace.
     """
     names = _extract_names(question)
-    weights: Dict[str, Weights] = {}
+    weights: dict[str, Weights] = {}
 
     def weigh(hit: Hit) -> Weights:
         if hit.path not in weights:
@@ -49,18 +49,17 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
             weights[hit.path] = _weigh_terms(body, backends[hit.workspace])
         return weights[hit.path]
 
-    def updates(hit: Hit, other: Hit) -> bool:
+    def is_update(hit: Hit, other: Hit) -> bool:
         if hit.workspace not in backends or not _may_update(hit, other):
             return False
         alike = _cosine(weigh(hit), weigh(other))
-        most = 1.0 if hit.score >= AS_WELL * other.score else CHORE
-        if not ALIKE <= alike <= most + 1e-9:
+        if alike < ALIKE or alike > CHORE and hit.score < AS_WELL * other.score:
             return False
-        return not any(name in _full_text(other) and name not in _full_text(hit) for name in names)
+        return not names or _find_held(names, other) <= _find_held(names, hit)
 
-    ordered: List[Hit] = []
+    ordered: list[Hit] = []
     for hit in hits[:BEST]:
-        earlier = [at for at, other in enumerate(ordered) if updates(hit, other)]
+        earlier = [at for at, other in enumerate(ordered) if is_update(hit, other)]
         at = earlier[0] if earlier else len(ordered)
         ordered.insert(at, _lift(hit, ordered[at], ordered[:at]) if earlier else hit)
     return ordered + list(hits[BEST:])
@@ -77,20 +76,18 @@ def _may_update(hit: Hit, other: Hit) -> bool:
     )
 
 
-def _extract_names(question: str) -> List[str]:
+def _extract_names(question: str) -> list[str]:
     """Return a question's numbers, versions, tickets, files and paths in lower case."""
     words = [word.strip("-./_").lower() for word in tokeniser.split(question)]
     return [word for word in words if any(sign.isdigit() or sign in "./" for sign in word)]
 
 
-def _full_text(hit: Hit) -> str:
-    """Return all that a session's records say, with their heads, in lower case."""
+def _find_held(names: Sequence[str], hit: Hit) -> set[str]:
+    """Return the names that a session's records hold, in their heads too."""
     records = [hit.record, *([hit.talk] if hit.talk else [])]
-    return "\n".join(
-        str(part).lower()
-        for record in records
-        for part in (record.id, record.title, record.meta, record.body)
-    )
+    parts = [(record.id, record.title, str(record.meta), record.body) for record in records]
+    text = "\n".join(map("\n".join, parts)).lower()
+    return {name for name in names if name in text}
 
 
 def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:
