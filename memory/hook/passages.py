@@ -66,7 +66,8 @@ class _Part:
         return self.asked + "\n" + self.text
 
     def holds(self, numbers: Sequence[str]) -> bool:
-        return all(number in self.whole.lower() for number in numbers)
+        whole = self.whole.lower() if numbers else ""
+        return all(number in whole for number in numbers)
 
 
 def choose_passages(
@@ -240,8 +241,8 @@ def _build_passages(
     from memory.hook import fence
 
     best = answer.windows[0].score or 1.0
-    texts, scores = _choose_windows(answer, parts, best)
     numbers = _find_numbers(answer, parts)
+    texts, scores = _choose_windows(answer, parts, best, numbers)
     passages: list[ShownPassage] = []
     for number, chosen in texts.items():
         part = parts[number]
@@ -273,9 +274,12 @@ def _find_numbers(answer: windows.Answer, parts: Sequence[_Part]) -> list[str]:
 
 
 def _choose_windows(
-    answer: windows.Answer, parts: Sequence[_Part], best: float
+    answer: windows.Answer, parts: Sequence[_Part], best: float, numbers: Sequence[str]
 ) -> tuple[dict[int, list[tuple[int, str]]], dict[int, float]]:
-    """Return ({part: [(place, text), …]}, {part: score of its first window})."""
+    """Return ({part: [(place, text), …]}, {part: score of its first window}).
+
+    numbers: what a window's part holds where a newer window comes before the best.
+    """
     room = MOST_CHARS
     texts: dict[int, list[tuple[int, str]]] = {}
     scores: dict[int, float] = {}
@@ -287,7 +291,6 @@ def _choose_windows(
 
     near = [window for window in answer.windows[:NEAR_WINDOWS] if window.score >= NEAR_SHARE * best]
     # Of windows that answer about as well the newest comes first.
-    numbers = _find_numbers(answer, parts)
     close = [
         window
         for window in near

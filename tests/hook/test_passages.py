@@ -182,7 +182,7 @@ def test_another_session_is_heard_before_the_fourth_window_of_the_best():
         for number, said in enumerate(words)
     ]
     answered = windows.Answer(found, {}, 4.0, 1.0)
-    texts, _ = passages._choose_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0)
+    texts, _ = passages._choose_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0, [])
     assert {number: [at for at, _ in taken] for number, taken in texts.items()} == {
         0: [0, 1, 2],
         1: [0],
