@@ -60,16 +60,17 @@ def clean(text: str) -> str:
 
 def localize_times(lines: Iterable[str], created: float) -> list[str]:
     """Return a checkpoint's lines with the UTC minute that leads one in local time."""
-    ahead = int(clock.local_offset(created)) // 60
-    return [_localize_minute(line, ahead) for line in lines]
+    midnight = created // clock.DAY * clock.DAY
+    return [_localize_minute(line, midnight) for line in lines]
 
 
-def _localize_minute(line: str, ahead: int) -> str:
+def _localize_minute(line: str, midnight: float) -> str:
     digits = line[2:4] + line[5:7]
-    if line[:2] != "- " or line[4:5] != ":" or len(digits) != 4 or not digits.isdigit():
+    is_time = digits.isascii() and digits.isdigit() and digits[:2] <= "24"
+    if line[:2] + line[4:5] + line[7:8] != "- : " or not is_time:
         return line
-    minutes = (int(digits[:2]) * 60 + int(digits[2:]) + ahead) % 1440
-    return "- %02d:%02d%s" % (minutes // 60, minutes % 60, line[7:])
+    instant = midnight + int(digits[:2]) * 3600 + int(digits[2:]) * 60
+    return "- %s%s" % (clock.format_local(instant)[11:], line[7:])
 
 
 def clean_line(text: str, units: int) -> str:

@@ -7,10 +7,10 @@ import re
 from memory.core import clock, tokeniser
 from memory.core.layout import DATED_KINDS
 from memory.core.records import Record
+from memory.hook import fence
 from memory.recall.hit import Quote
 
-# a checkpoint's `- 14:03 …`; a line that begins with a time, in a heading or a list too
-_TURN_TIME = re.compile(r"(- )(\d\d:\d\d)(?= )")
+# a line that begins with a time, in a heading or a list too
 _LEADING_TIME = re.compile(r"((?:#+ |- )?)(\d\d:\d\d)(?= )")
 _TIMED_SECTIONS = ("turns", "taken back")  # sections of a checkpoint whose lines begin with a time
 
@@ -28,10 +28,7 @@ def to_local(at: str) -> str:
 
 def localize_line(kind: str, line: str, created: float) -> str:
     """Convert a line's leading UTC time to local time."""
-    return _localize(_LEADING_TIME.match(line), line, created) if kind in DATED_KINDS else line
-
-
-def _localize(match: re.Match[str] | None, line: str, created: float) -> str:
+    match = _LEADING_TIME.match(line) if kind in DATED_KINDS else None
     if match is None:
         return line
     instant = "%sT%s" % (clock.day(created), match[2])
@@ -71,5 +68,5 @@ def _localize_checkpoint(text: str, created: float) -> str:
         if line.startswith("## "):
             timed = line[3:].strip().lower() in _TIMED_SECTIONS
         if timed:
-            lines[number] = _localize(_TURN_TIME.match(line), line, created)
+            (lines[number],) = fence.localize_times([line], created)
     return "\n".join(lines)
