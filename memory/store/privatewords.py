@@ -35,13 +35,8 @@ def extract_words(texts: Iterable[str]) -> set[str]:
     return {value for value in found if len(value.encode()) >= LEAST}
 
 
-def mask_words(text: str, words: Iterable[str], salt: str) -> str:
-    """Return a text with a marker for each word, in any case."""
-    return make_mask(words, salt)(text)
-
-
 def make_mask(words: Iterable[str], salt: str) -> Callable[[str], str]:
-    """Return a function that masks these words in texts."""
+    """Return a function that puts a marker for each word, in any case."""
     # one search for all words: its cost in a text does not grow with their number
     forms = sorted({"\n".join(_lower(word).split()) for word in words} - {""})
     sure = [form for form in forms if len(form.encode("utf-8", "replace")) >= SURE]
