@@ -86,7 +86,7 @@ def _format_new(name: str, meta: Mapping[str, Any], body: str, is_sealed: bool) 
     if not is_sealed:
         return frontmatter.format_file(meta, body)
     data = frontmatter.format_file({**meta, CLEANED: "crc-00000000"}, body)
-    return seal(name + "-0000.md", data)
+    return _seal(name + "-0000.md", data, frontmatter.parse(data))
 
 
 def _drop_own_keys(extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,9 +147,8 @@ def _is_all_clean(meta: Mapping[str, Any], body: str, config: Any) -> bool:
     return bool(config["redact.enabled"]) and not lets_through
 
 
-def seal(name: str, data: bytes) -> bytes:
-    """Return a record's bytes with the present checksum in `cleaned`."""
-    page = frontmatter.parse(data)
+def _seal(name: str, data: bytes, page: frontmatter.Page) -> bytes:
+    """Return a record's bytes with their checksum in `cleaned`; page: parsed of them."""
     old, new = page.meta.get(CLEANED), _sum_clean(name, page.meta, page.body)
     line = "\n%s: %%s\n" % CLEANED
     return data.replace((line % old).encode("utf-8", "replace"), (line % new).encode(), 1)
@@ -165,11 +164,10 @@ def keep_sealed(name: str, before: bytes, after: bytes, config: Any = None) -> b
     page = frontmatter.parse(before)
     if not is_sealed(name, page.meta, page.body):
         return after
-    if config is not None:
-        page = frontmatter.parse(after)
-        if not _is_all_clean(page.meta, page.body, config):
-            return after
-    return seal(name, after)
+    new = frontmatter.parse(after)
+    if config is not None and not _is_all_clean(new.meta, new.body, config):
+        return after
+    return _seal(name, after, new)
 
 
 def bare_stem(file: str) -> str:
