@@ -8,7 +8,7 @@ from typing import Any, Callable
 from memory.cli.rule import PendingRecord, ReviewKind
 from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import escape_invisible, format_age, format_count, one_line
-from memory.core.records import Record, meta_text
+from memory.core.records import Record
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
@@ -80,8 +80,7 @@ def _read_records(call: Call, store: Store, kind: str) -> list[Record]:
     low = call.parse_time(call.options.since) if call.options.since else float("-inf")
     found = []
     for record in store.each((kind,)):
-        until = clock.parse(meta_text(record, "until")) or 0.0
-        if not is_repetition(record) and max(record.created, until) >= low:
+        if not is_repetition(record) and record.ended >= low:
             found.append(strip_private_record(record))
     return found
 
