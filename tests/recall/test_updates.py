@@ -17,15 +17,15 @@ OTHER = "Avatars: the cache keyed them by name, so duplicates of contacts had on
 QUESTION = "why are there duplicates of contacts after a sync"
 
 
-def put(place, name, day, said):
+def put(place, name, day, said, time="10:00"):
     talks.put(
         place,
-        [f"## {day} 10:00 {name}\n\n{said}\n"],
+        [f"## {day} {time} {name}\n\n{said}\n"],
         id="k-" + name,
         title=name,
-        created=day + "T10:00:00Z",
+        created=f"{day}T{time}:00Z",
         session=name,
-        until=day + "T10:05:00Z",
+        until=f"{day}T{time}:59Z",
     )
 
 
@@ -54,10 +54,19 @@ def test_a_later_session_on_the_subject_stands_first_and_says_so(ok, contacts):
     assert hits[0]["score"] > hits[1]["score"]
 
 
-@pytest.mark.parametrize("day", ["2026-10-01", "2026-09-01"])
-def test_a_session_of_the_same_day_or_an_earlier_one_stays_behind(ok, contacts, day):
-    put(contacts, "amended", day, AMENDED)
-    assert ids(ok)[0] == "k-first"
+@pytest.mark.parametrize(
+    ("day", "time", "first"),
+    [
+        ("2026-09-01", "10:00", "k-evening"),
+        ("2026-10-02", "01:59", "k-evening"),
+        ("2026-10-02", "02:00", "k-amended"),
+    ],
+)
+def test_a_session_that_began_less_than_six_hours_later_stays_behind(ok, shop, day, time, first):
+    put(shop, "evening", "2026-10-01", FIRST, "20:00")
+    put(shop, "other", "2026-10-05", OTHER)
+    put(shop, "amended", day, AMENDED, time)
+    assert ids(ok)[0] == first
 
 
 def test_one_that_hardly_answers_stays_behind(ok, contacts, monkeypatch):
