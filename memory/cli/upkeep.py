@@ -84,8 +84,8 @@ def _format_changes(changes: Iterable[Change], applied: bool) -> list[str]:
         [
             ("merge" if change.kept else "archive") + "d" * applied,
             change.record.id,
+            "same words as %s" % change.kept.id if change.kept else change.reason,
             clip_columns(one_line(change.record.title), TITLE_COLUMNS),
-            "into %s: same words" % change.kept.id if change.kept else change.reason,
         ]
         for change in changes
     ]

@@ -43,7 +43,7 @@ def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
     # a title that only says what was asked tells nobody where the work stands
     outcome = handoffs.extract_outcome(last)
     title = handoffs.clip_at_clause(outcome, 120) if outcome else fence.clean_line(last.title, 100)
-    text = "back on %s, %s: %s" % (last_branch or index.place.key, age, title)
+    text = "last on %s, %s: %s" % (last_branch or index.place.key, age, title)
     if branch and last_branch != branch:
         where = ", ".join(filter(None, (last_branch, age)))
         text = "no work on %s yet; newest: %s (%s)" % (fence.clean_line(branch, 80), title, where)

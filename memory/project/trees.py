@@ -125,7 +125,7 @@ def _add_folder(tree: Tree, prefix: str, name: str, versions: tuple[str, ...]) -
         if not _is_version(folder):
             if folder not in refused:
                 refused.add(folder)
-                why = "the folder of a version has no spaces, commas or '#' in its name"
+                why = "a version's folder may have no space, comma or '#' in its name"
                 remedy = "rename it to " + (_make_label(folder) or "a version")
                 tree.skipped.append(Skip(top + "/" + folder, why, remedy))
             continue

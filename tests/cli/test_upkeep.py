@@ -40,7 +40,7 @@ def test_the_one_that_helped_more_stays_and_counts_for_both(store, place, now, o
     twins(place, now)
     for number, id in enumerate(("a0", "a0", "b0")):
         ok("feedback", id, "up", CLAUDE_CODE_SESSION_ID="s%d" % number)
-    assert "into a0" in ok("upkeep", "--apply")
+    assert "as a0" in ok("upkeep", "--apply")
     shown = json.loads(ok("show", "b0", "--json"))
     assert (shown["id"], shown["merged"], shown["up"]) == ("a0", "b0", 3)
     (hit,) = json.loads(ok("recall", "quote", "--json", "--explain"))["hits"]

@@ -124,9 +124,9 @@ def test_the_user_hears_where_the_work_stands(place, project, world, now):
     worked.checkpoint(place, "mine", at, "feature/x", title="Retries half moved")
     builder.build(place, now)
     worked.checkout(project, "feature/x")
-    assert greeted(world) == "dayleaf: back on feature/x, 2 h ago: Retries half moved"
+    assert greeted(world) == "dayleaf: last on feature/x, 2 h ago: Retries half moved"
     assert [greeted(world, source) for source in ("clear", "resume", "compact")] == [
-        "dayleaf: back on feature/x, 2 h ago: Retries half moved"
+        "dayleaf: last on feature/x, 2 h ago: Retries half moved"
     ] * 2 + [""]
     worked.checkout(project, "fix")
     assert (
@@ -146,7 +146,7 @@ def test_a_resumed_session_is_greeted_with_its_own_work(place, project, world, n
     )
     builder.build(place, now)
     worked.checkout(project, "main")
-    assert greeted(world, "resume") == "dayleaf: back on main, 3 days ago: Retries half moved"
+    assert greeted(world, "resume") == "dayleaf: last on main, 3 days ago: Retries half moved"
 
 
 def test_the_work_of_others_is_nothing_to_come_back_to(place, project, world, now):
@@ -170,7 +170,7 @@ def test_the_work_of_others_is_nothing_to_come_back_to(place, project, world, no
         )
     builder.build(place, now)
     worked.checkout(project, "main")
-    assert greeted(world).splitlines()[0] == "dayleaf: back on main, 3 days ago: Retries half moved"
+    assert greeted(world).splitlines()[0] == "dayleaf: last on main, 3 days ago: Retries half moved"
 
 
 def test_what_waits_for_review_is_counted(place, project, world, now):
@@ -199,7 +199,7 @@ def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, pro
     builder.build(place, now)
     worked.checkout(project, "main")
     (line,) = greeted(world).splitlines()
-    assert line.startswith("dayleaf: back on main, ") and line.endswith(
+    assert line.startswith("dayleaf: last on main, ") and line.endswith(
         " ago: Retries half [31mmoved"
     )
     assert (
@@ -207,4 +207,4 @@ def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, pro
         and greeted({**world, "DAYLEAF_LOAD_SESSION": "0"}) == ""
     )
     boundary.log_failure(world, "stop", OSError(28, "No space left on device"))
-    assert [line.split()[1] for line in greeted(world).splitlines()] == ["back", "1"]
+    assert [line.split()[1] for line in greeted(world).splitlines()] == ["last", "1"]

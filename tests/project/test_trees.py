@@ -97,7 +97,7 @@ def test_what_cannot_be_taken_is_named_with_a_remedy(tree, ok, took, place):
         "big.md": "above 5 MB",
         "latin.md": "line 2: bytes that are not UTF-8",
         "empty.md": "empty",
-        "v 2": "the folder of a version has no spaces, commas or '#' in its name",
+        "v 2": "a version's folder may have no space, comma or '#' in its name",
         "link.md": "a link out of the directory",
         "folder": "a link to a directory is not followed",
     }

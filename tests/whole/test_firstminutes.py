@@ -187,5 +187,5 @@ def test_the_next_session_greets_with_the_projects_last_work(user):
             check=True,
         )
         greeting = json.loads(done.stdout)["systemMessage"].splitlines()
-        assert greeting[0].startswith("dayleaf: back on main, %s: %s" % (when, last))
+        assert greeting[0].startswith("dayleaf: last on main, %s: %s" % (when, last))
         assert len(greeting) == 1
