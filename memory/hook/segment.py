@@ -35,7 +35,7 @@ TIMES = -(1 << 63), (1 << 63) - 1
 KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation", "note")
 TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
-# of a document's flags, above 3 bits of its kind, 2 of its tier and 2 of its source
+KIND_BITS = 7  # of a document's flags: its kind; then 2 bits of its tier, 2 of its source
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 SPAN = 12  # the first bit of a place in SPANS: what a record tells lasted at most so many seconds
