@@ -106,15 +106,10 @@ def draft_handoff(
         "Decisions": note_lines.get("Decisions") or [*decisions],
         "Last requests": [] if note else _list_requests(pages, history),
     }
-    widths = {"Where it stands": _STANDS}
-    sections = [
-        (
-            name,
-            [clip_at_word(line, widths.get(name, _LINE)) for line in lines[: _MOST.get(name)]],
-            1,
-        )
-        for name, lines in sections_found.items()
-    ]
+    sections = []
+    for name, lines in sections_found.items():
+        width = _STANDS if name == "Where it stands" else _LINE
+        sections.append((name, [clip_at_word(line, width) for line in lines[: _MOST.get(name)]], 1))
     sources_line = _format_sources(checkpoints)
     if note and note_lines.get(""):
         by = handoffs.format_note_author(note)
@@ -132,7 +127,10 @@ def _format_title(checkpoint: Record) -> str:
 
 
 def reword_draft(made: HandoffDraft, lines: Sequence[str], by: str) -> HandoffDraft:
-    """Return a draft in a model's words, with its sources.  by: the model's provider."""
+    """Return a draft reworded by a model, with its sources.
+
+    by: the model's provider.
+    """
     end = made.body.rstrip("\n").rpartition("\n")[2]
     listed = "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
     return made._replace(body="%s\n\nWritten by %s.  %s\n" % (listed, by, end))
@@ -182,5 +180,6 @@ def _format_sources(checkpoints: Sequence[Record]) -> str:
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
     branch, commit = (meta_text(checkpoints[0], key) for key in ("branch", "commit"))
-    named = [" on branch `%s`" % branch] * bool(branch) + [" at commit " + commit] * bool(commit)
+    named = [" on branch `%s`" % branch] if branch else []
+    named += [" at commit " + commit] if commit else []
     return one_line("From %s (%s)%s." % (ids, day, ",".join(named)), 140)

@@ -74,6 +74,7 @@ def split_sections(body: str) -> dict[str, list[str]]:
         text = _MARK.sub("", line.strip(), count=1)
         box = _BOX.match(text)
         text = text[box.end() if box else 0 :]
-        if not fenced and text.strip("-*+• ") and not (box and box[1] != " "):
+        is_ticked = box is not None and box[1] != " "
+        if not fenced and not is_ticked and text.strip("-*+• "):
             found.setdefault(section, []).append(one_line(text))
     return found

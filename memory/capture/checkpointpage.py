@@ -339,7 +339,6 @@ def _format_fix(fix: Fix) -> str:
 
 
 def _format_open_failures(facts: Facts) -> list[str]:
-    """Return the commands that failed at the end, with their telling lines."""
     lines = []
     for run in fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]:
         reason = run.cause or run.summary or run.outcome

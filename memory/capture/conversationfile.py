@@ -56,7 +56,7 @@ def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
 
 
 def end_stretch(state: CaptureState) -> None:
-    """End a stretch; its turns stay in the file."""
+    """End the present stretch; its turns stay in the file."""
     state.base += state.grown
     state.grown = 0
     state.day = next((turn.at[:10] for turn in reversed(state.facts.all_turns)), state.day)
@@ -132,7 +132,7 @@ def read_turns(
 
 
 def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
-    """Split a session's turns by checkpoints, with a last part after them.
+    """Split a session's turns at checkpoints; the rest is the last part.
 
     ends: the instants at which the checkpoints end, in order.
     Turns know only their minute: one that goes on in the last minute goes on after it.
@@ -143,7 +143,10 @@ def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[
 
 
 def take_first_turns(body: str, number: int) -> str:
-    """Return the first turns of a page.  number: of turns, 0 for the text above the first."""
+    """Return the first turns of a page.
+
+    number: of turns, 0 for the text above the first.
+    """
     lines = body.split("\n")
     heads = [
         at
@@ -185,6 +188,7 @@ def _continue_file(keeper: Store, state: CaptureState, text: str) -> str:
 
 
 def _render_before(state: CaptureState, body: str) -> str:
+    """Return the file's text before this stretch."""
     kept = take_first_turns(body, state.base - len(state.retold))
     if not state.retold:
         return kept

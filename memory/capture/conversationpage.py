@@ -108,9 +108,9 @@ def _render_turn(turn: Turn, dated: bool) -> str:
     head = clip_at_word(request, HEADING)
     mark = _BEFORE.get(turn.asked, "")
     blocks = [("## %s %s%s" % (when, mark, head)).rstrip()]
-    whole = head == request and "\n" not in turn.request.strip()
+    is_cut = head != request or "\n" in turn.request.strip()
     # a quotation below a heading counts as the request
-    if turn.asked != GOES_ON and not (whole and not _is_quotation(turn.pieces[:1])):
+    if turn.asked != GOES_ON and (is_cut or _is_quotation(turn.pieces[:1])):
         blocks.append(_quote(turn.request))
     blocks += _render_pieces(turn.pieces, mark if turn.asked == turns.WITHDRAWN else "")
     return "\n\n".join(blocks) + "\n"
@@ -136,7 +136,7 @@ def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
 
 
 def _format_list(pieces: Iterable[Piece]) -> list[str]:
-    """Return pieces as list lines, files that follow each other in one."""
+    """Return pieces as list lines; neighbouring files share one."""
     lines: list[str] = []
     for piece in pieces:
         line = _format_piece(piece)
@@ -176,7 +176,6 @@ def _render_prose(piece: Piece) -> str:
 
 
 def _format_piece(piece: Piece) -> str:
-    """Return a piece as a list line."""
     kind, name, text = piece.kind, piece.name, piece.text
     if kind == RUN:
         return format_run(piece)
@@ -223,11 +222,8 @@ def _clip_quote(text: str) -> str:
         return text
     end = text[-LAST:]
     space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)
-    return (
-        clip_at_word(text[:ASKED], ASKED - LAST)
-        + "\n"
-        + end[space.end() if space else 0 :].lstrip()
-    )
+    rest = end[space.end() if space else 0 :].lstrip()
+    return clip_at_word(text[:ASKED], ASKED - LAST) + "\n" + rest
 
 
 def replace_headings(text: str) -> str:
@@ -326,6 +322,7 @@ def _find_quote_end(lines: list[str], number: int) -> int:
 
 
 def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
+    """Add what a turn's lines tell: its request and pieces."""
     prose: list[str] = []
     number, is_read = 0, False  # the request
     while number < len(lines):

@@ -60,7 +60,7 @@ class Edit:
 
 @dataclass
 class Facts:
-    """The facts of a stretch of a session.
+    """What one part of a session (stretch) did.
 
     turns: requests and their results, oldest first.
     withdrawn: turns that a rewind took back; all other fields are without them.
@@ -181,7 +181,6 @@ def _end_turn(facts: Facts, how: str, agent: str) -> None:
 
 
 def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
-    """Set the branch, if the work has gone to another."""
     if branch not in ("", "HEAD", facts.branch) and (
         asks or facts.branch in layout.TRUNKS or _may_change_branch(facts, branch)
     ):
@@ -197,8 +196,10 @@ def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
         if not where.agent:
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry, where.roots)
-    elif kind in (entries.RESULT, entries.TASK):
-        return (_add_result, _add_task_end)[kind == entries.TASK](facts, entry, where)
+    elif kind == entries.RESULT:
+        return _add_result(facts, entry, where)
+    elif kind == entries.TASK:
+        return _add_task_end(facts, entry, where)
     elif kind == entries.BANG:
         facts.bang = entry.text
     elif kind == entries.BANG_OUTPUT and facts.bang:
@@ -217,7 +218,7 @@ def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _add_task_end(facts: Facts, entry: Entry, where: EntryContext) -> int:
-    """Add the end of a command in background, by its call or task."""
+    """Add the end of a background command, found by its call or task."""
     for key, row in facts.pending.items():
         if row[:1] == [shell.BACKGROUND] and (key == entry.id or row[2:] == [entry.name]):
             del facts.pending[key]
@@ -229,7 +230,7 @@ def _add_task_end(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _may_change_branch(facts: Facts, branch: str) -> bool:
-    """Tell whether no edit or commit of this turn was on the branch."""
+    """Tell whether this turn changed nothing yet; for a trunk, no turn did."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     times = [edit.at for edit in facts.edits[-1:]] + [at for *_, at in facts.commits[-1:]]
     return all(at < since for at in times)
@@ -311,6 +312,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 
 
 def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
+    """Add a refusal, an answer or other words of the user."""
     if entry.name == turns.REFUSED:
         pieces = facts.last_pieces
         if pieces and pieces[-1].outcome == shell.DECLINED:
@@ -346,7 +348,7 @@ def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
 
 
 def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
-    """Forget a refused call; return its name, "refused Edit `a.go`"."""
+    """Forget a refused call; return its name, such as "refused Edit `a.go`"."""
     tool, argument = facts.pending.pop(call, ["", ""])[:2]
     if tool == "ExitPlanMode":
         tool, argument = turns.THE_PLAN, openings.find_heading(argument)
@@ -387,14 +389,14 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 
 
 def _find_argument(entry: Entry, roots: tuple[str, ...]) -> Any:
-    """Return a call's argument; of a free form, the whole input."""
+    """Return a call's main argument, or a FREE_FORM tool's whole input."""
     if entry.name.startswith(turns.FREE_FORM):
         return _pack_input(entry, roots)
     return entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
 
 
 def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
-    """Return an input as JSON, the text that is told first.
+    """Return an input as JSON, its main text first.
 
     Its keys are the labels by which secrets in it, and in its error, are found.
     """
@@ -517,7 +519,7 @@ def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: En
 
 
 def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
-    """Add an edit's answers to findings, a kind once a turn."""
+    """Add the findings that an edit answers, each rule once a turn."""
     met = turns.find_pieces(facts.turns[-1:], turns.MET)
     from memory.capture import findings  # most edits answer nothing
 
@@ -530,7 +532,7 @@ def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> Non
 
 
 def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
-    """Judge a command by its output.
+    """Return a command's run, judged by its output, or None.
 
     A passing run's lines are taken out of the earlier failures of the command.
     """
@@ -550,7 +552,7 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
 
 
 def _remove_chatter(facts: Facts, run: Run, hashes: list[str]) -> None:
-    """Remove a failure's first line, if passing runs print it too."""
+    """Remove a failure's first line if passing runs print it too."""
     first, _, rest = run.detail.partition("\n")
     if (
         not run.bad
@@ -696,7 +698,7 @@ def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
 
 
 def _add_run(facts: Facts, run: Run, at: str) -> None:
-    """Add a run, joined with an equal one before."""
+    """Add a run to the turn, or count an equal one before again."""
     cause = (run.cause or run.summary) if run.bad else ""
     piece = Piece(turns.RUN, run.command, "", _format_result(run.outcome, cause))
     pieces = facts.last_pieces
@@ -723,7 +725,7 @@ def _add_file_piece(facts: Facts, edit: Edit) -> None:
 
 
 def _record_edit(facts: Facts, edit: Edit, where: EntryContext) -> int:
-    """Add an edit, joined with an equal one just before."""
+    """Add an edit, or join it with the same file's just before."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0

@@ -91,6 +91,7 @@ def _parse_patch(patch: object) -> Iterator[Block]:
 
 
 def _split_hunk(lines: list[str], at: int) -> Iterator[Block]:
+    """Yield (first old line, lines removed, lines added) of each change."""
     removed: list[str] = []
     added: list[str] = []
     for line in [*lines, " "]:

@@ -25,7 +25,7 @@ _LASTING = frozenset(
 
 @dataclass(frozen=True)
 class Fix:
-    """A failure and its fix.  edits: the changes since its last failure."""
+    """A failure, the later success, and the edits in between."""
 
     failure: Run
     success: Run
@@ -59,6 +59,7 @@ def find_fixes(facts: Facts) -> list[Fix]:
 
 
 def shows_pass(run: Run, failure: Run) -> bool:
+    """Tell whether a run shows that a failed task passes now."""
     other = commandline.find_main_task(failure)
     return (
         run.outcome == shell.OK
@@ -96,6 +97,7 @@ def _awaits_fix(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
+    """Tell whether a later run takes a failure's place or ends it."""
     if later.command == failure.command:
         return later.bad or later.passed
     if later.passed and failure.key.startswith("git "):
@@ -106,6 +108,7 @@ def _settles(later: Run, failure: Run) -> bool:
 
 
 def _repeats(later: Run, failure: Run) -> bool:
+    """Tell whether a later run fails at the same task."""
     task, other = commandline.find_main_task(later), commandline.find_main_task(failure)
     return (
         later.bad

@@ -135,6 +135,7 @@ def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -
 
 
 def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
+    """Return the offset of a prompt's line, else `end`."""
     if not end:
         return end
     fd = files.open_read(path, follow=False)

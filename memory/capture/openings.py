@@ -61,11 +61,11 @@ def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
 
 
 def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work, if any committed."""
+    """Return the last turn with work, or None if no turn committed."""
     kinds = {piece.kind for turn in history for piece in turn.pieces}
     if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
         return None
-    return [turn for turn in history if any(piece.kind in _WORK for piece in turn.pieces)][-1]
+    return next(turn for turn in reversed(history) if any(p.kind in _WORK for p in turn.pieces))
 
 
 def find_questions(history: Sequence[Turn]) -> list[str]:
@@ -73,9 +73,8 @@ def find_questions(history: Sequence[Turn]) -> list[str]:
     last = find_last_telling_turn(history)
     lines = list_prose_lines(find_outcome(last)) if last and is_finished(last) else []
     sentences = [sentence for line in lines[-2:] for sentence in split_sentences(strip_marks(line))]
-    return [
-        clip_at_word(sentence, 240) for sentence in sentences[-3:] if sentence.endswith(("?", "？"))
-    ][-2:]
+    asked = [sentence for sentence in sentences[-3:] if sentence.endswith(("?", "？"))]
+    return [clip_at_word(sentence, 240) for sentence in asked[-2:]]
 
 
 def remove_questions(statement: str) -> str:
@@ -166,7 +165,7 @@ def strip_marks(line: str) -> str:
 
 
 def cut_clause(text: str, most: int = TITLE) -> str:
-    """Return the start of a text, cut at a joint."""
+    """Return the start of a text, cut between clauses or words."""
     line = strip_bold(one_line(text)).strip(" #*\"'").rstrip(".;:,。")
     if len(line) <= most:
         return line
@@ -179,7 +178,7 @@ def cut_clause(text: str, most: int = TITLE) -> str:
 
 
 def _trim_end(cut: str, least: int) -> str:
-    """Remove an open bracket and joining words from a text's end.  least: characters that stay."""
+    """Remove an open bracket and joining words from a text's end, beyond `least`."""
     opened = cut.rfind("(")
     if opened >= least and ")" not in cut[opened:]:
         cut = cut[:opened].rstrip(" .;:,–—")

@@ -48,7 +48,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass
 class ClosedStretch:
-    """A stretch that has ended, kept for a later rewind.
+    """A part of a session that has ended, kept for a later rewind.
 
     name, mark, title: of its checkpoint and the hash of the text; "" for none.
     start, end: offsets by file.
@@ -119,7 +119,6 @@ class RecordHeads:
     """A cache of the heads of a workspace's checkpoints and conversations.
 
     firsts: the first entry's id of captured sessions.
-    The captures of an import share it: it saves a twentieth of their CPU.
     """
 
     def __init__(self, place: layout.Place):
@@ -349,7 +348,7 @@ def was_work_left(
 
 
 def carry_over(facts: Facts) -> Facts:
-    """Return the facts that the next stretch needs."""
+    """Return the facts that a session's next stretch needs."""
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.last)
     passed = {run.key: run.last for run in runs if run.outcome == shell.OK}
     failing = [run for run in runs if run.bad and passed.get(run.key, "") <= run.last]
@@ -386,7 +385,7 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
 
 
 def read_captured_size(place: layout.Place, session: str) -> int:
-    """Read the captured size of a transcript, -1 with unwritten work.
+    """Read how many bytes of a transcript are captured; -1 with unwritten work.
 
     By any version of the state.
     """
@@ -396,7 +395,10 @@ def read_captured_size(place: layout.Place, session: str) -> int:
 
 
 def read_transcript_path(path: str) -> object:
-    """Return the transcript's untrusted path in a session's receipts, or "".  path: of these."""
+    """Return the transcript's path that a session's receipts name, or "".
+
+    It is not to be trusted.  path: of the receipts.
+    """
     try:
         rows = receipts.read(path)
     except OSError:

@@ -139,6 +139,7 @@ def _find_uncaptured_path(place: layout.Place, session: str, listed: str) -> str
 
 
 def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
+    """Return how the host's folders of this project's sessions begin."""
     paths = (
         place.root,
         place.project,
@@ -186,7 +187,7 @@ def _is_captured(place: layout.Place, session: str, path: str) -> bool:
         return True
     try:
         size, read = os.stat(path).st_size, progress.read_captured_size(place, session)
-        return read == size or 0 <= read < size and whereabouts.is_torn(path, read)
+        return read == size or (0 <= read < size and whereabouts.is_torn(path, read))
     except OSError:
         return True
 

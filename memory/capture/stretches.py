@@ -87,7 +87,8 @@ class Capture:
         state, self.statement, name = self.state, entries.clean(statement), ""
         self._catch_up()
         closing = trigger != "stop" and self.ends()
-        if closing or trigger == "stop" and state.units >= STOP_AFTER:
+        is_due = trigger == "stop" and state.units >= STOP_AFTER
+        if closing or is_due:
             name = self.write(trigger)
         if closing:
             self.close()
@@ -97,7 +98,7 @@ class Capture:
         return name
 
     def _catch_up(self) -> None:
-        """Read new entries, again from the start where needed."""
+        """Read new entries; after a rewind or with a secret, earlier ones again."""
         state = self.state
         secret, until = state.secret, state.facts.until
         state.units += self.read()
@@ -114,11 +115,11 @@ class Capture:
         return forgotten and not self.checkpoints_since("")
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends where the reading ends."""
+        """Tell whether the stretch ends at the end of what was read."""
         return self.stop is None or not self.stop.switch or self._was_work_left() is not False
 
     def is_undecided(self) -> bool:
-        """Read to a switch of branches; tell whether it is undecided."""
+        """Read to a switch of branches; tell whether later entries decide it."""
         self.state.units += self.read()
         return self._was_work_left() is None
 
@@ -129,7 +130,7 @@ class Capture:
         return left
 
     def read(self) -> int:
-        """Read all new entries, redacted; return the units of work."""
+        """Read and redact all new entries; return the units of work."""
         units = self.advance()
         if self.statement and not self.state.facts.muted:
             add_early_statement(self.state.facts, self.statement)
@@ -160,11 +161,8 @@ class Capture:
             bases=[base, base],
             spans_taken=self.state.spans_taken,
         )
-        again.known, again.statement, again.stop = (
-            set(),
-            "",
-            StretchEnd(row.end.get("", 0), row.until),
-        )
+        again.known, again.statement = set(), ""
+        again.stop = StretchEnd(row.end.get("", 0), row.until)
         again.read()
         row.base = progress.serialize_facts(base)
         self.state.retold += again.state.facts.all_turns
@@ -191,7 +189,7 @@ class Capture:
     def _replace_page(
         self, name: str, old: bytes, changes: dict[str, Any], facts: Facts, checksum: str
     ) -> str:
-        """Write a checkpoint anew if it has a checksum; return the new one."""
+        """Rewrite a checkpoint unless its checksum changed; return the new one."""
         data = frontmatter.edit(old, changes)
         body = checkpointpage.render_body(facts).encode("utf-8")
         data = data[: frontmatter.split_head(data)[1]] + b"\n" + body
@@ -199,6 +197,7 @@ class Capture:
         return self._open_store().replace(name, data, checksum).checksum
 
     def _make_head(self, facts: Facts, created: object) -> dict[str, Any]:
+        """Return the frontmatter that the facts decide."""
         day = clock.day(clock.parse(str(created)) or self.now)
         heads = self.heads.list_day("checkpoints", day)
         taken = {head.title for head in heads if head.name != self.state.name}
@@ -254,7 +253,7 @@ class Capture:
     def _read_portion(self, path: str, key: str, span: list[int], end: int) -> int:
         start, units = span[READ], 0
         room = min(end, self.left.next_pause(key, start)) - start
-        for limit in (min(room, PORTION), room):
+        for limit in (min(room, PORTION), room):  # all, where a line is longer
             if span[READ] == start and room > 0:
                 units += self._read_file(path, key, span, limit)
         return units
@@ -299,6 +298,7 @@ class Capture:
                 set_session_title(self.state.facts, entry)
 
     def _is_new(self, entry: Entry, key: str) -> bool:
+        """Tell whether an entry is this session's own and unread."""
         if not entry.uuid:
             return True
         state = self.state
@@ -313,6 +313,7 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
+        """Find forks: sessions with the same first entry."""
         mine, first = progress.extract_uuid(self.session), self.state.first
         states = set(whereabouts.list_stems(self.folder, ".json"))
         paused = set(leftout.list_paused_sessions(self.place))
@@ -379,6 +380,7 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
+        """Return the instant up to which checkpoints tell, or ""."""
         if self.began is None:
             return ""
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
@@ -418,7 +420,7 @@ class Capture:
             self._update_conversation()
 
     def _leave_edited_file(self) -> None:
-        """Begin a new checkpoint, if a person changed the present file."""
+        """Begin a new checkpoint if a person changed the present file."""
         state = self.state
         if not state.name or self._is_unedited():
             return
@@ -431,7 +433,7 @@ class Capture:
         self.read()
 
     def _adopt_twin(self) -> None:
-        """Take over the checkpoint of a run that died unsaved."""
+        """Take over the checkpoint of a run that died before it was saved."""
         state = self.state
         if not state.facts.until:
             return
@@ -454,6 +456,7 @@ class Capture:
             return False
 
     def _find_checkout(self, is_past: bool) -> tuple[str, str]:
+        """Return (branch, commit) of the work."""
         facts = self.state.facts
         if is_past:
             return facts.branch, next((hash for hash, *_ in reversed(facts.commits) if hash), "")
@@ -466,6 +469,7 @@ class Capture:
         facts = self.state.facts
         is_past = trigger in _PAST  # the present checkout is not that of the work
         branch, commit = self._find_checkout(is_past)
+        is_unattended = not facts.typed and bool(facts.asked or not facts.turns)
         return {
             "trigger": trigger,
             "branch": self._make_mask()(branch) or None,
@@ -473,7 +477,7 @@ class Capture:
             "plan": self._find_plan(is_past) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": not facts.typed and bool(facts.asked or not facts.turns) or None,
+            "unattended": is_unattended or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 
@@ -527,6 +531,7 @@ class Capture:
         return files.read(self.place.path(name), 64 << 20)
 
     def _is_told(self, page: frontmatter.Page, talk: str) -> bool:
+        """Tell whether a checkpoint's page holds all facts."""
         same = page.body.strip() == checkpointpage.render_body(self.state.facts).strip()
         return same and (not talk or page.meta.get("conversation") == talk)
 
@@ -577,7 +582,6 @@ class Capture:
 
 
 def _find_private_words(entry: Entry) -> set[str]:
-    """Return the words of <private> parts in a user's line."""
     if entry.kind not in _TYPED or not any("privat" in text.lower() for text in entry.raw_texts):
         return set()
     from memory.store import privatewords
@@ -586,8 +590,7 @@ def _find_private_words(entry: Entry) -> set[str]:
 
 
 def _copy_without_output(facts: Facts) -> Facts:
-    """Return a copy of facts without the output of passing runs."""
-    # it was half of a state's bytes, and a later reading learns it anew
+    # the output of passing runs was half of a state's bytes, and a later reading learns it anew
     return deepcopy(replace(facts, printed={}))
 
 
@@ -619,9 +622,8 @@ def capture(
     statement: the model's last one, which the transcript may lack (Stop).  pause: see Capture.
     Returns the name of the checkpoint written, or "".
     """
-    with files.Lock(
-        place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop"
-    ) as is_locked:
+    lock = files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop")
+    with lock as is_locked:
         if not is_locked:
             return ""
         ended = trigger == "recovery"

@@ -64,7 +64,7 @@ class Piece(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The text, or of a free form's input what is told."""
+        """The text; of a FREE_FORM tool's input its main text."""
         is_input = self.kind == RUN and self.name.startswith(FREE_FORM)
         return find_told(self.text)[1] if is_input else self.text
 
@@ -108,7 +108,7 @@ class Turn:
 
 
 def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
-    """Return the pieces of a kind, or of a kind and name."""
+    """Return the pieces of a kind and, if given, a name."""
     every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
 

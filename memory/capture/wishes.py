@@ -157,7 +157,7 @@ _STOP = LazyPattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
 def make_frontmatter(day: str) -> dict[str, str]:
-    """Return the frontmatter of a rule said on a day."""
+    """Return the frontmatter of a rule made of a wish."""
     return {"rationale": "You said so on %s." % day, "suggested_by": "you", SAID: day}
 
 
@@ -270,7 +270,7 @@ def are_contrary(one: str, other: str) -> bool:
 
 
 def _split_wish(said: str) -> tuple[bool, list[str], str]:
-    """Return (whether it says no, its other words, the verb of Korean)."""
+    """Return (whether a wish says no, its other words, its Korean verb)."""
     said = _NO_NOT.sub(" ", said.replace("’", "'").lower())
     no = bool(_NOT.search(said)) != bool(_WITHOUT.search(said))
     bare, verb = _CUES.sub(" ", said), ""

@@ -69,7 +69,7 @@ def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, An
 
 
 def prune(folder: str, now: float | None) -> int:
-    """Delete expired entries, all for None; return their number."""
+    """Delete expired entries, or all if `now` is None; return their number."""
     gone = 0
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
@@ -89,7 +89,7 @@ def prune(folder: str, now: float | None) -> int:
 def digest_key(
     question: str, sources: Sequence[Source], config: Config, name: str, model: str, budget: int
 ) -> str:
-    """Return the key of a digest."""
+    """Return the cache key of a digest."""
     rows = [(s.id, s.created, s.checksum or _hash(s.title + "\0" + s.body)) for s in sources]
     parts = [TEMPLATE, rows, question, name, model, budget]
     parts += [config["redact.enabled"], config["redact.allow"]]
@@ -99,7 +99,7 @@ def digest_key(
 
 
 def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
-    """Cache a digest, if there is a folder; a failure to write is ignored."""
+    """Cache a digest unless `folder` is ""; a failed write is ignored."""
     if not folder:
         return
     row = {
@@ -144,7 +144,7 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
 
 
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the key of a printed answer."""
+    """Return the cache key of a printed answer."""
     parts = [__version__, TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
     return _hash(repr(parts))
 

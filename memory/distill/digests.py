@@ -176,7 +176,7 @@ def make_digest(
     checked: CheckResult = CheckResult(),
     nearest: tuple[tuple[str, str], ...] = (),
 ) -> Digest:
-    """Return a digest with the tokens of its sources and bullets."""
+    """Make a digest; count the tokens of its sources and bullets."""
     return Digest(
         tuple(bullets),
         provider,

@@ -92,7 +92,7 @@ def extract(
 
 
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without time words, if other words are left."""
+    """Return a question without time words, unless no other word is left."""
     text = clean(question)
     newest = max((source.created for source in sources), default=0.0)
     return timewords.parse(text, newest, clock.utc).rest or text
@@ -139,7 +139,7 @@ class _Page:
             self.frame += _count_bytes(self.request)
 
     def find_lead(self, place: int) -> int:
-        """Return the place of the line quoted before another, -1 for none."""
+        """Return the place of the line to quote before another, or -1."""
         line = self.lines[place]
         if not place or line.kind != PROSE or line.lead >= place - 1:
             return line.lead
@@ -191,7 +191,7 @@ class _QuoteSelection:
 
     @property
     def is_worth_quoting(self) -> bool:
-        """Whether a line is worth a quote, or the records are empty."""
+        """Whether any line is worth quoting; true too where nothing was found."""
         return not self.found.windows or any(quote.worth for quote in self.quotes)
 
     def select_bullets(self) -> list[Bullet]:
@@ -235,6 +235,7 @@ class _QuoteSelection:
         return self.pages[number]
 
     def _make_quote(self, page: _Page, place: int, weight: float) -> _Quote:
+        """Weigh a line, and make it a quote to choose from."""
         line, before = page.lines[place], page.lines[place - 1] if place else None
         terms = frozenset(tokeniser.index_terms(line.text))
         with_heading = terms
@@ -285,6 +286,7 @@ class _QuoteSelection:
         return self.used + around + quote.size <= self.room
 
     def _take(self, quote: _Quote) -> None:
+        """Take a quote, and note how like it the others are."""
         self._add(quote)
         for i, other in enumerate(self.quotes):
             self.likeness[i] = max(self.likeness[i], _cosine(quote.terms, other.terms))
@@ -298,7 +300,7 @@ class _QuoteSelection:
         page.taken.update({quote.place, quote.lead} - {-1})
 
     def _take_opening(self, quote: _Quote) -> None:
-        """Take the opening sentences of a quote's reply, if they fit."""
+        """Take the opening sentences of a quote's reply if they fit."""
         page, start = quote.page, quote.place
         if page.passage.source.kind != "conversation":
             return
@@ -314,7 +316,7 @@ class _QuoteSelection:
                 self._add(opening)
 
     def _order_pages(self) -> list[_Page]:
-        """Return the quoted pages, best first, newer before older ones alike."""
+        """Return the quoted pages, best first, but newer before older on one subject."""
         order: list[_Page] = []
         for page in self.quoted:
             older = [at for at, other in enumerate(order) if self._is_update(page, other)]
@@ -330,7 +332,7 @@ class _QuoteSelection:
         )
 
     def _replaces(self, later: _Quote, quote: _Quote) -> bool:
-        """Tell whether a quote is on another's subject, and answers as much."""
+        """Tell whether a later quote is on the same subject and answers as much."""
         answers = self.found.share(later.terms) >= self.found.share(quote.terms)
         return answers and _cosine(quote.terms, later.terms) >= ALIKE
 
@@ -342,8 +344,8 @@ class _QuoteSelection:
         places = sorted(page.taken)
         rows = [page.request] if page.request else []
         rows += [texts.get(place) or page.lines[place].text for place in places]
-        joint = "\n" if page.lines[places[-1]].kind in (CODE, TABLE) else " "
-        return Bullet("\n".join(rows) + joint + page.citation, (page.passage.source.id,))
+        gap = "\n" if page.lines[places[-1]].kind in (CODE, TABLE) else " "
+        return Bullet("\n".join(rows) + gap + page.citation, (page.passage.source.id,))
 
 
 def _fit_line(line: Line, most: int, room: int) -> str:

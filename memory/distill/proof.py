@@ -288,7 +288,7 @@ class Proof:
                 yield fraction[0]
 
     def _find_changes(self, said: str) -> Iterator[str]:
-        """Yield ranges and increases or decreases that the records reverse."""
+        """Yield ranges and changes that the records tell the other way round."""
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
             if self._has_order(last, first) and not self._has_order(first, last):
@@ -329,11 +329,13 @@ class Proof:
                 yield word
 
     def _find_dates(self, said: str) -> Iterator[str]:
+        """Yield dates that no record holds."""
         for words, day in _parse_dates(said):
             if not any(day[1:] == known[1:] and day[0] in ("", known[0]) for known in self.days):
                 yield words
 
     def _find_measures(self, said: str) -> Iterator[str]:
+        """Yield numbers with a unit or noun that no record holds."""
         for match in _MEASURE.finditer(said):
             unit = _UNITS.get((match[2] or "").casefold())
             noun = _singularise(match[3] or "")

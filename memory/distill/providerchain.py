@@ -151,12 +151,12 @@ def _take_step(
 def _choose_model(config: Config, name: str, chosen: str) -> str:
     """Return the configured model, "" if it is another provider's."""
     model = str(config["distill.model"])
-    fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
+    is_of_gemini = model.startswith("gemini")
+    fits = chosen != "auto" or is_of_gemini == (name == "gemini")
     return model if fits and name != "extract" else ""
 
 
 def _redact_sources(sources: Sequence[Source], config: Config, salt: str) -> list[Source]:
-    """Redact secrets in sources."""
     from memory.store import redactor
 
     def redact(text: str) -> str:

@@ -85,7 +85,7 @@ class Provider(Protocol):
 
 
 class _Client:
-    """A client found by its name on PATH."""
+    """A model's client, found by its name on PATH."""
 
     name: str
 

@@ -107,6 +107,7 @@ def sum_by_day(home: str, start: float, end: float) -> list[tuple[str, str, Tota
 
 
 def _read_rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield (instant, row) of the ledger's calls in [start, end)."""
     for line in _read_tail(home + "/spend.jsonl"):
         try:
             row = fastjson.parse(line)
@@ -143,7 +144,7 @@ def sum_today(home: str, now: float, purpose: str = "") -> Totals:
 def check_caps(
     home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL
 ) -> str:
-    """Return the daily cap against a further call of `tokens`, or ""."""
+    """Return why a daily cap forbids a further call of `tokens`, or ""."""
     key = purpose + ".dailyCalls"
     calls, most = int(config[key]), MOST_TOKENS
     try:
@@ -228,6 +229,7 @@ def _take_slot(stack: contextlib.ExitStack, path: str) -> bool:
 
 
 def _find_holders(slots: Sequence[str]) -> set[int]:
+    """Return the ids of the processes that hold slots."""
     found = set()
     for path in slots:
         with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):
@@ -261,7 +263,7 @@ def _find_ancestors() -> set[int]:
 
 
 def _read_starts(home: str) -> list[_CallStart]:
-    """Read the recent starts, without invalid lines."""
+    """Read the recent starts of calls, without invalid lines."""
     found = []
     for line in _read_tail(home + "/spawn/starts"):
         with contextlib.suppress(ValueError):
@@ -271,6 +273,7 @@ def _read_starts(home: str) -> list[_CallStart]:
 
 
 def _read_tail(path: str) -> list[bytes]:
+    """Return the last lines of a file, [] if it is absent."""
     try:
         fd = files.open_read(path)
     except FileNotFoundError:

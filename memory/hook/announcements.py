@@ -147,8 +147,8 @@ def _count_unknown_records(place: Place) -> tuple[int, int, int]:
     from memory.core import approvals
 
     decisions, known = approvals.read_decisions(place.home), read_known_digests(place)
-    decided = {key[2] for key in decisions if key[0] == place.key}
-    named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
+    decided_rules = {key[2] for key in decisions if key[0] == place.key}
+    decided_scripts = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
     records = rules = scripts = 0
     for inner, path in list_shared_records(place):
         try:
@@ -159,8 +159,8 @@ def _count_unknown_records(place: Place) -> tuple[int, int, int]:
             continue
         kind = inner.partition("/")[0]
         records += 1
-        rules += kind == "rules" and files.sha256(data) not in decided
-        scripts += kind == "resources" and _is_new_script(data, named)
+        rules += kind == "rules" and files.sha256(data) not in decided_rules
+        scripts += kind == "resources" and _is_new_script(data, decided_scripts)
     return records, rules, scripts
 
 
@@ -191,7 +191,7 @@ def _list_entries(folder: str, place: Place) -> Iterable[Any]:
 
 
 def _is_new_script(data: bytes, decided: set[str]) -> bool:
-    """Tell whether nobody has decided on a record's script."""
+    """Tell whether a record is a script that nobody has decided on."""
     from memory.core import records
 
     record = records.from_bytes_fast("s/resources/x.md", data, 0.0)

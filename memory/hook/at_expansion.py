@@ -25,7 +25,7 @@ COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
 def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer one of dayleaf's slash commands, any other with nothing."""
+    """Answer a slash command of dayleaf; return nothing for any other."""
     verb = _parse_verb(event.get("command_name"))
     if verb not in USER_VERBS + MODEL_VERBS or env.get(boundary.NESTED):
         return None, False

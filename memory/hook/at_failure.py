@@ -117,7 +117,7 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
 
 
 def _list_linter_rules(first: str, rule: str) -> list[str]:
-    """Return the linter's code in a line's first word, and the rule's name."""
+    """Return a linter rule's code, from a line's first word, and its name."""
     code = first if _is_error_code(first.upper()) else ""
     return [name for name in (code, rule) if name]
 
@@ -127,7 +127,7 @@ def _is_telling(word: str) -> bool:
 
 
 def split_error_lines(error: str) -> list[str]:
-    """Return an error's distinct lines, of a long error its start and end."""
+    """Return an error's distinct lines; of a long error, its start and end."""
     error = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     every = error.replace("\r", "\n").split("\n")
     if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
@@ -140,6 +140,7 @@ def split_error_lines(error: str) -> list[str]:
 
 
 def is_unstartable(line: str) -> bool:
+    """Tell whether an error's line says that a program could not be started."""
     return "spawn" in line and "ENOENT" in line
 
 
@@ -168,7 +169,7 @@ def parse_error_line(line: str) -> tuple[bool, str, list[str]]:
 
 
 def _drop_places(words: list[str]) -> bool:
-    """Drop a line's opening words; tell whether they named a file's position."""
+    """Delete leading positions and `error:`; tell whether there was a position."""
     has_place = False
     while words and ((is_place := _is_file_position(words[0])) or _is_opener(words)):
         has_place = has_place or is_place
@@ -177,20 +178,21 @@ def _drop_places(words: list[str]) -> bool:
 
 
 def _ends_with_rule_column(line: str, words: list[str]) -> bool:
-    """Tell whether a line's last word stands apart, as a linter's rule."""
+    """Tell whether a line ends with a linter's rule in its own column."""
     if len(words) < 3 or not words[-1].islower():
         return False
     return line.rstrip().endswith("  " + words[-1])
 
 
 def _find_bracketed_rule(words: list[str]) -> str:
-    """Return what may be a rule in brackets behind a line, or ""."""
+    """Return the possible linter rule in brackets at a line's end, or ""."""
     last = words[-1] if len(words) > 2 else ""
     in_brackets = last[:1] + last[-1:] in ("()", "[]")
     return last[1:-1] if in_brackets and _is_rule_name(last[1:-1]) else ""
 
 
 def _is_test(word: str) -> bool:
+    """Tell whether a word names a test, such as `(test_a)`."""
     return word[:5] in ("(Test", "(test") or (word[:1] == "(" and "::" in word)
 
 
@@ -240,7 +242,7 @@ def _mask_name(name: str) -> str:
 
 
 def _mask_digits(word: str) -> str:
-    """Return a word, "#" where digits make up most of it."""
+    """Return a word in lower case, with "#" for a number or hash."""
     digits = sum(c.isdigit() for c in word)
     if not digits:
         return word.lower()
@@ -255,7 +257,7 @@ def _mask_digits(word: str) -> str:
 
 
 def _list_call_subjects(tool: str, given: str) -> list[str]:
-    """Return a shell call's programs with verbs, or another call's path."""
+    """Return what a call is about: programs with verbs, or a path's end."""
     if tool != "Bash":
         end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
         return [end] if end else []
@@ -266,6 +268,7 @@ def _list_call_subjects(tool: str, given: str) -> list[str]:
 
 
 def parse_program_and_verbs(part: str) -> str:
+    """Return a shell command's program and verbs, such as `git push`."""
     words = part.split()
     while words and _stands_before_program(words[0]):
         del words[0]
@@ -285,14 +288,14 @@ def _stands_before_program(word: str) -> bool:
 
 
 def _parse_api_resource(path: str) -> list[str]:
-    """Return the first two names in a path of an API, without its owner."""
+    """Return an API path's first two resource names, without `repos/OWNER/NAME`."""
     steps = path.strip("\"'").partition("?")[0].strip("/").split("/")
     steps = steps[3:] if steps[0] == "repos" else steps
     return [step.lower() for step in steps if step.replace("-", "").isalpha()][:2]
 
 
 def _parse_verbs(program: str, plain: list[str]) -> list[str]:
-    """Return the words without a dash that say what a program does."""
+    """Return a program's subcommands, such as `pr` and `create` of `gh`."""
     most = 2 if program in _DEEP else 1 if program in _VERBS else 0
     verbs: list[str] = []
     for word in plain[:most]:
@@ -325,7 +328,7 @@ def make_relative(path: str, roots: Sequence[str]) -> str:
     """
     path = path.strip().replace("\\", "/").rstrip("/")
     root = next((root for root in roots if root and path.startswith(root + "/")), "")
-    return path[len(root) + 1 :] if root else path[2:] if path.startswith("./") else path
+    return path[len(root) + 1 :] if root else path.removeprefix("./")
 
 
 def list_parent_folders(path: str) -> list[str]:
@@ -342,16 +345,17 @@ def list_parent_folders(path: str) -> list[str]:
 
 
 def walls_path(place: Place) -> str:
+    """Return the path of the file of known failures (walls)."""
     return place.cache + "/" + place.scope + ".walls"
 
 
 def hash_key(key: str) -> str:
-    """Return a wall key's hash, whose first 8 digits receipts hold."""
+    """Return the hash of a failure's key; receipts hold its first 8 digits."""
     return files.sha256(key.encode("utf-8", "replace"))[:16]
 
 
 def read_key_table(fd: int) -> bytes:
-    """Return the lines of the keys in an open file of walls.
+    """Return the sorted lines of hashed keys in an open file of walls.
 
     Raises ValueError where the file is damaged.
     """
@@ -362,7 +366,7 @@ def read_key_table(fd: int) -> bytes:
 
 
 def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
-    """Return the wall with a hashed key, or None.
+    """Return the known failure (wall) that has a hashed key, or None.
 
     table: from `read_key_table`.  Raises ValueError where the file is damaged.
     """
@@ -381,12 +385,12 @@ def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
 
 
 def on_failure(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer PostToolUseFailure with the remedy of an earlier session's wall, once."""
+    """Answer a failed tool call with an earlier session's remedy, once."""
     return _answer_with_remedy(event, env, now, "PostToolUseFailure", _parse_call(event))
 
 
 def on_masked(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer PostToolUse of a piped command that met a known wall.
+    """Answer a piped command whose output shows a known failure.
 
     A pipe hides a command's status.  Commands that only look around are passed over.
     """
@@ -432,6 +436,7 @@ def _answer_with_remedy(
 
 
 def _is_silent(settings: config.Config, state: receipts.SessionState) -> bool:
+    """Tell whether remedies are off, or the session has had enough."""
     if not settings["load.enabled"] or not settings["load.walls"]:
         return True
     return state.off or state.pushes >= MOST_PUSHES
@@ -455,7 +460,7 @@ def _parse_call(event: Event) -> tuple[str, str, str] | None:
 
 
 class WallMatch:
-    """A wall met by a failure.
+    """A known failure (wall) that a failed call met again.
 
     occurrence: the one to show.  marks: 8 hex of each of its keys.
     """
@@ -471,8 +476,9 @@ class WallMatch:
 def find_walls(
     place: Place, session: str, done: Iterable[str], tool: str, given: str, error: str
 ) -> list[WallMatch]:
-    """Return the first wall of a failure, for linters' rules several.
+    """Return the known failures (walls) that a failed call meets again.
 
+    One, or several rules of a linter.
     session: its own walls are left out, "" leaves out none.
     done: 8 hex of the keys shown to the session already.
     """
@@ -492,6 +498,7 @@ def find_walls(
 def _match_keys(
     fd: int, place: Place, session: str, done: Iterable[str], wanted: list[str]
 ) -> list[WallMatch]:
+    """Return the walls with one of the wanted keys."""
     matches: list[WallMatch] = []
     known = set(done)
     table = read_key_table(fd)
@@ -513,7 +520,7 @@ def _match_keys(
 def _match_wall(
     place: Place, session: str, wall: dict[str, Any], key: str, wanted: list[str]
 ) -> WallMatch | None:
-    """Return a wall as met by a failure, None without another session's occurrence."""
+    """Return a wall with an occurrence to show, or None if none stands."""
     occurrence = _find_occurrence_elsewhere(place, session, wall)
     if occurrence is None:
         return None
@@ -521,7 +528,7 @@ def _match_wall(
 
 
 def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any]) -> Any:
-    """Return a wall's current occurrence in another session, or None."""
+    """Return a wall's first valid occurrence in another session, or None."""
     from memory.hook import fence  # most failures meet no wall
 
     for row in wall.get("met") or ():
@@ -534,7 +541,7 @@ def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any])
 
 
 def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[str]:
-    """Return the hashes of a wall's keys; showing one shows the wall."""
+    """Return short hashes of the keys that count as shown with a wall."""
     if key[:2] == "a|":
         kin = [other for other in wanted if other[:2] == "a|"]
     else:
@@ -543,7 +550,7 @@ def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[s
 
 
 def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
-    """Yield a failure's keys, and those of the folders missing above a path."""
+    """Yield a failure's keys, and keys of the missing folders above its path."""
     roots = (place.root, place.project)
     for key in build_failure_keys(tool, given, error, roots):
         if not key.startswith("a|"):
@@ -556,7 +563,7 @@ def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _find_path_from_root(place: Place, cwd: object, call: tuple[str, str, str]) -> str:
-    """Return a missing path that exists below the project's root, or ""."""
+    """Return the reported path if it exists below the project's root, else ""."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     tool, given, error = call

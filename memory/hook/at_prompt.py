@@ -39,7 +39,7 @@ _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stoppe
 
 
 def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer UserPromptSubmit with relevant learnings and rules, mostly with nothing."""
+    """Answer a prompt with the relevant learnings, passages and rules, if any."""
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine_prompt(prompt):
         return None, False
@@ -70,7 +70,7 @@ def _may_wish(prompt: str, settings: Config) -> bool:
 
 
 def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Answer a subagent's start with its prompt extended.
+    """Extend a subagent's prompt by what a person's prompt would get.
 
     It gets the block of a person's prompt in these words.  The answer decides no permission.
     """
@@ -161,13 +161,13 @@ def _consult_for_prompt(
 
 
 def _list_unfit(choice: loader.Choice, shown: Chosen) -> list[str]:
-    """Return the ids of the picks that found no room."""
+    """Return the ids of the chosen learnings that found no room."""
     fitted = {row[0] for row in shown}
     return [pick.doc.id for pick in choice.picks if pick.doc.id not in fitted]
 
 
 def _list_block_fields(choice: loader.Choice, block: str, shown: Chosen) -> dict[str, Any]:
-    """Return the walls and the passages' names for a prompt's receipt."""
+    """Return a prompt's receipt fields on shown walls and passages."""
     fitted = {row[0] for row in shown}
     passages = [passage for passage in choice.passages if passage.doc.id in fitted]
     return {
@@ -200,7 +200,7 @@ def choose_for_prompt(
     if choice.strategy.whole and not choice.picks:
         choice.picks = _find_new_learnings(index, prompt, settings, state)
     push = settings["load.push"]
-    if (wanted or changes_subject and push != "off") and _holds_more_than_learnings(index):
+    if (wanted or (changes_subject and push != "off")) and _holds_more_than_learnings(index):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
         asker = "" if state.forgot else own
@@ -217,6 +217,7 @@ def choose_for_prompt(
 def _find_new_learnings(
     index: Index, prompt: str, settings: Config, state: receipts.SessionState
 ) -> list[loader.Pick]:
+    """Return a prompt's learnings that are newer than the session."""
     from memory.hook import loader
 
     since = clock.parse(state.since)
@@ -258,7 +259,7 @@ def hash_words(prompt: str) -> list[str]:
 
 
 def is_new_subject(words: Sequence[str], state: receipts.SessionState) -> bool:
-    """Tell whether nearly all hashed words of a prompt are new."""
+    """Tell whether nearly all of a prompt's words are new to the session."""
     if not state.met or len(words) < LEAST_WORDS:
         return False
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
@@ -285,7 +286,7 @@ def clip_middle(prompt: str) -> str:
 
 
 def open_or_build_index(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place, or build one in memory of files for a prompt."""
+    """Open a place's index, or build one in memory from some files."""
     try:
         return indexview.open_index(place)
     except Exception:
@@ -301,7 +302,7 @@ def consult_index(
     prompt: str = "",
     conversation_bytes: int = 0,
 ) -> tuple[Index, Any]:
-    """Return (index, result of `work`), falling back to the files.
+    """Return (index, result of `work`); read the files if the index fails.
 
     The index is closed then.  A flipped bit can pass every check of the reader and surface as any
     error.  Then the failure is logged under `where`, and the event tells the detached refresh to
@@ -382,7 +383,7 @@ def build_block(
 
 
 def _read_picked_records(index: Index, choice: loader.Choice) -> list[tuple[Any, float, str, str]]:
-    """Return (record, relevance, reason, staleness) of the picks still accepted."""
+    """Return (record, relevance, reason, staleness) of chosen learnings still accepted."""
     picked = [
         (record, pick.relevance, pick.reason, index.mark(record))
         for pick in choice.picks
@@ -399,6 +400,7 @@ def _take_records(
     prompt: str,
     misled: frozenset[str],
 ) -> None:
+    """Add the picked records to a block while there is room."""
     from memory.hook import fence
 
     for record, relevance, reason, mark in picked:
@@ -416,7 +418,7 @@ def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list
 def _find_rules(
     index: Index, prompt: str, mode: str, state: receipts.SessionState, shown: set[str]
 ) -> tuple[Sequence[tuple[Any, str]], Sequence[tuple[Any, str]]]:
-    """Return (rules of the prompt or its records, rules of the place)."""
+    """Return (rules that apply by the prompt or its records, by the place)."""
     if not index.has_rules:
         return (), ()
     from memory.hook import context
@@ -518,7 +520,7 @@ def is_inquiring(prompt: str) -> bool:
 
 
 def _normalise_start(prompt: str) -> str:
-    """Return the start of a prompt in lower case, blanks single."""
+    """Return the start of a prompt in lower case, with single blanks."""
     return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
 
 
@@ -581,7 +583,7 @@ def _extract_issue_numbers(url: str) -> list[str]:
 
 
 def _parse_issue_number(word: str, before: str) -> str:
-    """Return `#12` where a word or the one before makes it a handle."""
+    """Return a number as `#12` where it names an issue, else ""."""
     number = word.lstrip("#")
     if not number.isdigit():
         return ""
@@ -625,7 +627,7 @@ def _extract_names(word: str) -> Sequence[str]:
 
 
 def _is_extension(text: str) -> bool:
-    """Tell whether a text ends a file's name, and no domain's."""
+    """Tell whether a text is the extension of a file, not a domain."""
     if not text.isalpha() or not text.islower():
         return False
     return 1 < len(text) <= 5 and text not in _DOMAINS

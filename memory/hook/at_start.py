@@ -232,7 +232,7 @@ def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any,
 
 
 def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
-    """Add the handoff; return its line of day and starts."""
+    """Add a handoff to the brief; return the line above it, or ""."""
     room = budget.left - COUNT_UNITS - 1
     if note is None or room < LEAST_UNITS or index.is_secret(note.name):
         return ""
@@ -250,7 +250,7 @@ def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
 
 
 def _add_wishes(index: Index, budget: fence.Budget) -> None:
-    """Add the user's undecided wishes, most repeated and newest first."""
+    """Add the user's unconfirmed wishes, the most repeated and newest first."""
     # of others it is a claim
     docs = [doc for doc in index.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
     records = [r for r in indexview.reread(index, docs, whole=True) if fence.field(r, "said")]
@@ -286,7 +286,7 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
 
 
 def _add_plan(index: Index, now: float, budget: fence.Budget) -> str:
-    """Add the active plan; return the question about a stale plan."""
+    """Add the active plan; return the question about a stale one, or ""."""
     records = indexview.reread(index, index.listed("plans")[:4], whole=True)
     plan = next((record for record in records if record.kind == "plan" and record.active), None)
     if plan is None:
@@ -315,7 +315,7 @@ def _find_last_change(place: Place, record: Record) -> float:
 
 
 def _format_plan(record: Record, units: int, mark: str) -> str:
-    """Return a plan as text, its open steps first where cut."""
+    """Return a plan as text; if it is cut, open steps come first."""
     from memory.core import records
 
     whole = fence.format_record(record, fence.NO_LIMIT, mark=mark)
@@ -382,7 +382,7 @@ def _format_session(record: Any) -> str:
 def _add_newest_checkpoint(
     index: Index, work: handoffs.EarlierWork, told: Sequence[str], now: float, budget: fence.Budget
 ) -> tuple[str, dict[str, list[str]], int] | None:
-    """Add the newest checkpoint's first part, below its age.
+    """Add the newest checkpoint's first part, below a line with its age.
 
     Returns (line with its age, sections that may follow, bytes for these), or None.
     """
@@ -430,7 +430,7 @@ def _order_sections(
 def _collect_sections(
     index: Index, work: handoffs.EarlierWork, chosen: Chosen
 ) -> dict[str, list[str]]:
-    """Return the newest checkpoint's sections, with those of its note."""
+    """Return the sections of the newest checkpoint and of its note."""
     record = work.record
     sections = handoffs.read_sections(record)
     note = None if work.own else handoffs.find_note(index, record)
@@ -458,9 +458,10 @@ def _collect_sections(
 def _add_other_decisions(index: Index, record: Any, budget: fence.Budget) -> None:
     """Add other sessions' decisions about the current files, newest first."""
     own = handoffs.read_sections(record).get("Done", ())
-    names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
+    quoted = [name for line in own for name in line.split("`")[1::2]]  # what backticks enclose
+    paths = [name for name in quoted if "." in name][:NEAR_FILES]
     lines: dict[str, None] = {}
-    for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
+    for name in dict.fromkeys(path.rpartition("/")[2] for path in paths):
         for id, decision in _find_decisions_about(index, name, record):
             text = handoffs.clip_at_clause(decision[2:], OTHER_UNITS)
             lines["- [%s] %s" % (fence.clean_line(id, 64), text)] = None
@@ -545,7 +546,7 @@ def _fit_sections(parts: dict[str, list[str]], names: Sequence[str], room: int) 
 
 
 def _compute_size_cap(sizes: Sequence[int], room: int) -> int:
-    """Return the cap on sizes with which all fit in `room`."""
+    """Return the greatest cap with which all sizes, cut to it, fit."""
     for at, size in enumerate(sorted(sizes)):
         cap = room // (len(sizes) - at)
         if size > cap:
@@ -592,7 +593,7 @@ def _select_newest_turns(lines: list[str], left: int) -> list[str]:
 
 
 def _shorten_older_turns(lines: list[str], room: int) -> list[str]:
-    """Return lines of turns, the oldest without outcomes if too long."""
+    """Return turns' lines; the oldest lose their outcomes until all fit."""
     over = _count_bytes(lines) - room
     shortened = list(lines)
     for at, line in enumerate(lines[:-1]):
@@ -619,7 +620,7 @@ def _add_all_learnings(
     misled: frozenset[str],
     budget: fence.Budget,
 ) -> None:
-    """Add the learnings in full, then the titles of the rest."""
+    """Add the learnings in full, then the titles of those without room."""
     left_out = []
     for record, mark in _read_fresh_first(index, learnings):
         if not record.accepted:
@@ -642,7 +643,7 @@ def _format_title(record: Any) -> str:
 
 
 def _read_fresh_first(index: Index, docs: Sequence[Any]) -> list[tuple[Any, str]]:
-    """Return (record, staleness) of documents re-read, stale ones last."""
+    """Re-read documents; return (record, staleness), stale ones last."""
     rows = [(record, index.mark(record)) for record in indexview.reread(index, docs)]
     return sorted(rows, key=lambda row: bool(row[1]))
 

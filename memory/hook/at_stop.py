@@ -29,7 +29,7 @@ def off_mark_path(place: Place) -> str:
 
 
 def on_session_end(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Mark a clear where pushes are off, and answer nothing.
+    """Leave a mark if a silenced session ends by a clear; answer nothing.
 
     It cannot wait for the detached child: the next session starts at once.
     """

@@ -97,13 +97,11 @@ def list_required_terms(tag: str) -> tuple[str, ...]:
     if tag.lower().strip("# ") == "go":
         return ("golang",)
     words = {term for term, weight in tokeniser.query_terms(tag) if weight >= 1.0}
-    return tuple(
-        sorted(
-            word
-            for word in words
-            if len(word) < 3 or not words.issuperset(word[i : i + 2] for i in range(len(word) - 1))
-        )
-    )
+
+    def is_in_pairs(word: str) -> bool:
+        return words.issuperset(word[i : i + 2] for i in range(len(word) - 1))
+
+    return tuple(sorted(word for word in words if len(word) < 3 or not is_in_pairs(word)))
 
 
 def parse_weighted_tags(text: str) -> tuple[tuple[str, float], ...]:
@@ -180,7 +178,7 @@ def list_place_tags(place: Place, derived: Mapping[str, str]) -> tuple[ContextTa
 def merge_tags(
     given: Sequence[tuple[str, float]], others: Sequence[ContextTag]
 ) -> tuple[ContextTag, ...]:
-    """Return the context tags of a query, each label once.
+    """Merge a query's tags with others; a label that both have counts once.
 
     given: (tag, weight) of the query, which come first.
     """
@@ -231,9 +229,9 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def narrow_to_prompt(self) -> Context:
-        """Return the context, without the place where the prompt says nothing.
+        """Return the context; for a prompt of common words, without its place.
 
-        Such as `yes` or `run the tests`.
+        Such a prompt is `yes` or `run the tests`.
         """
         if not self.texts[PROMPT] <= tokeniser.COMMON:
             return self
@@ -241,7 +239,7 @@ class Context:
 
 
 def build_context(place: Place, prompt: str, mode: str) -> Context:
-    """Return the context of a prompt, "" for a session's start."""
+    """Build the context of a prompt; the prompt "" is a session's start."""
     stems = frozenset(term for term, _ in tokeniser.query_terms(prompt))
     category = classify_prompt(stems, mode, build_categories()) if prompt else ""
     labels = {ALWAYS: ALWAYS}
@@ -262,7 +260,7 @@ def build_context(place: Place, prompt: str, mode: str) -> Context:
 def find_candidate_rules(
     index: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()
 ) -> list[Any]:
-    """Return the documents of rules possibly in a context, newest first.
+    """Return the documents of rules that may apply in a context, newest first.
 
     ids: records that are shown, or may be.  before: ids that this session has seen.
     A rule not indexed yet may be in any context.
@@ -341,7 +339,7 @@ def _explain_match(record: Any, about: Context) -> str:
 
 
 def applies_by_place(reason: str) -> bool:
-    """Tell whether a rule's reason is its place alone."""
+    """Tell from a rule's reason whether it applies by its place alone."""
     by_prompt = tuple("(%s)" % name for name in OF_PROMPT)
     return reason.startswith("rule: tag ") and not reason.endswith(by_prompt)
 
@@ -349,7 +347,7 @@ def applies_by_place(reason: str) -> bool:
 def find_prompt_rules(
     index: Index, prompt: str, mode: str, before: Iterable[str], shown: set[str]
 ) -> list[tuple[Any, str]]:
-    """Return (rule, reason) of the approved rules new to this session.
+    """Return (rule, reason) of a prompt's approved rules, new to the session.
 
     before: ids that this session has seen.  shown: ids of the records that go with the prompt.
     The brief had the rules of the place; one that it lacked (new, or without room) comes with the

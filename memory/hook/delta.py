@@ -95,7 +95,7 @@ def drop_frames(data: bytes, start: bytes, most: int = 0) -> bytes:
 
 
 def _select_newest(frames: list[bytes], room: int) -> list[bytes]:
-    """Return the last frames, newest first, of at most `room` bytes."""
+    """Return the newest frames that fit in `room` bytes, newest first."""
     selected = []
     for frame in reversed(frames):
         room -= len(frame)
@@ -175,6 +175,7 @@ class Delta:
         self._starts.sort()
 
     def _apply(self, name: str, base: tuple[int, ...], at: int) -> None:
+        """Add a record's documents in place of those in the segment."""
         first, count, learning, tokens, _, docs = base
         if count:
             self.gone.update(range(first, first + count))
@@ -191,13 +192,13 @@ class Delta:
                 lambda _, size, block=block: block[segment.ROW.size :],  # type: ignore[misc]
             )
             self.docs.append(doc)
-            pushable = segment.ACCEPTED | segment.KINDS.index("learning")
-            push = doc.flags & (segment.SECRET | segment.ACCEPTED | 7) == pushable
-            self.pushable.append(push)
+            state = doc.flags & (segment.SECRET | segment.ACCEPTED)
+            is_pushable = state == segment.ACCEPTED and doc.kind == "learning"
+            self.pushable.append(is_pushable)
             if ordinal == 0:
                 self.records += 1
-                self.learnings += push
-                self.tokens += doc.tokens if push else 0
+                self.learnings += is_pushable
+                self.tokens += doc.tokens if is_pushable else 0
             self._starts.append(at + head)
             at += length
 

@@ -71,7 +71,7 @@ def split_sections(body: str, kind: str = "") -> list[tuple[str, str]]:
 
 
 def _add_section(sections: list[tuple[str, str]], path: list[str], block: str) -> None:
-    """Add a section's text, a short text to the section before."""
+    """Add a section; a short one joins the section before."""
     if sections and len(block) < SECTION_LEAST:
         sections[-1] = (sections[-1][0], sections[-1][1] + block)
     elif block.strip():
@@ -242,7 +242,7 @@ def split_documents(
 
 
 def normalise_link(target: str) -> str:
-    """Return a link's target composed, in lower case, with single blanks."""
+    """Return a link's target in composed Unicode, lower case, single blanks."""
     return " ".join(tokeniser.compose(target).lower().split())
 
 
@@ -258,7 +258,7 @@ def list_record_keys(
 
 
 def list_target_keys(target: str) -> tuple[str, ...]:
-    """Return a link target's keys, of a path its file name too."""
+    """Return a link target's keys; a path's file name is one too."""
     key = normalise_link(target)
     if "/" not in key and key[-3:] != ".md":
         return (key,)
@@ -316,7 +316,7 @@ def count_terms(
 
 
 def read_record(place: Place, name: str) -> tuple[Any, Any] | None:
-    """Return (record, its file's stat), None if not to be indexed."""
+    """Return (record, its file's stat), or None for a file not indexed."""
     try:
         data, stat = place.read(name, 1 << 20)
     except OSError:
@@ -328,6 +328,7 @@ def read_record(place: Place, name: str) -> tuple[Any, Any] | None:
 
 
 def remove_private(record: Record) -> Record:
+    """Return a record without private parts in title and body."""
     if "privat" not in (record.title + record.body).lower():
         return record
     from memory.hook import markup
@@ -338,7 +339,7 @@ def remove_private(record: Record) -> Record:
 
 
 def remove_all_private(record: Record) -> Record:
-    """Return a record without private parts, those of its head too."""
+    """Return a record without private parts, in its head too."""
     bare, meta = remove_private(record), _remove_private_texts(record.meta)
     tags, topics = records.parse_labels(meta.get("tags")), records.parse_labels(meta.get("topics"))
     return bare if meta == record.meta else bare.replaced(meta=meta, tags=tags, topics=topics)
@@ -428,7 +429,7 @@ def _find_words_in_files(
 
 
 def find_new_folders(tier: str, watch: dict[str, Any]) -> list[str]:
-    """Return a tier's folders of kinds made since the index was built."""
+    """Return a tier's record folders that the index does not watch."""
     watched = {row[0] for row in watch.get("folders", [])}
     names = [tier + "/" + folder for folder in FOLDERS.values()]
     return [name for name in names if name not in watched and not name.endswith(UNWATCHED[1:])]
@@ -469,7 +470,7 @@ def _list_visible(path: str) -> list[Any]:
 def _list_files_of_new_folders(
     index: Index, folder: str, entries: Sequence[Any], indexed: dict[str, tuple[int, int]]
 ) -> list[str]:
-    """Return the records of subfolders that came since the build, such as a day's."""
+    """Return the records of subfolders that the index does not know."""
     old = {name[: name.find("/", len(folder) + 1)] for name in indexed}
     names = []
     for entry in entries:

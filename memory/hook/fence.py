@@ -59,7 +59,7 @@ def clean(text: str) -> str:
 
 
 def localize_times(lines: Iterable[str], created: float) -> list[str]:
-    """Return a checkpoint's lines with the UTC minute that leads one in local time."""
+    """Return a checkpoint's lines with their leading UTC times in local time."""
     midnight = created // clock.DAY * clock.DAY
     return [_localize_minute(line, midnight) for line in lines]
 
@@ -67,7 +67,7 @@ def localize_times(lines: Iterable[str], created: float) -> list[str]:
 def _localize_minute(line: str, midnight: float) -> str:
     digits = line[2:4] + line[5:7]
     is_time = digits.isascii() and digits.isdigit() and digits[:2] <= "24"
-    if line[:2] + line[4:5] + line[7:8] != "- : " or not is_time:
+    if line[:2] + line[4:5] + line[7:8] != "- : " or not is_time:  # `- 14:03 …`
         return line
     instant = midnight + int(digits[:2]) * 3600 + int(digits[2:]) * 60
     return "- %s%s" % (clock.format_local(instant)[11:], line[7:])
@@ -137,8 +137,9 @@ def count_bytes(text: str) -> int:
 
 
 class Budget:
-    """The room left in a block, in UTF-16 units and bytes, and its content.
+    """A block's content, and the room left in it.
 
+    left, bytes: the room in UTF-16 units and in bytes.
     chosen: [id, score, reason] of each record in it, for the receipt.
     """
 
@@ -165,7 +166,7 @@ class Budget:
 def format_record(
     record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = ""
 ) -> str:
-    """Return a record as text: a heading line, then its body, in UTF-16 units.
+    """Return a record as text in at most `units`: heading line, then body.
 
     prompt: chooses the passage of a body that does not fit; see `extract_passage`.
     misled, mark: see `format_heading`.
@@ -211,7 +212,7 @@ def read_misleading_ids(place: Place) -> frozenset[str]:
 
 
 def format_origin(record: Any) -> str:
-    """Return a record's origin, "" for the workspace's own, to follow its title."""
+    """Return where a record comes from, to follow its title, or ""."""
     return {
         "s": ", shared through this repository",
         "g": ", global",
@@ -246,7 +247,7 @@ def format_passage(passage: Any) -> str:
 
 
 def extract_passage(body: str, prompt: str, units: int) -> str:
-    """Return a long body from the prompt's rarest word on, after its first line.
+    """Return a long body's first line, then all from the prompt's rarest word.
 
     The head of a pasted log says nothing of its line 411.  Words are sought as substrings.
     """
@@ -298,7 +299,7 @@ def split_turn(text: str) -> tuple[str, str]:
 
 
 class LazyFrontmatter:
-    """Frontmatter of texts on one line, whose keys are parsed on demand."""
+    """Frontmatter whose one-line values are parsed on demand."""
 
     def __init__(self, text: str):
         self.text = text
@@ -346,9 +347,10 @@ def parse_versions(head: str) -> Sequence[str] | None:
 def add_rules(
     ruled: Iterable[tuple[Any, str]], budget: Budget, mark: Callable[[Any], str] = lambda record: ""
 ) -> None:
-    """Add rules with the reasons why they apply (`context.select_rules`).
+    """Add rules to a block, and their reasons to its receipt.
 
-    A linked rule leaves room for its record.  mark: returns a rule's staleness, or "".
+    ruled: from `context.select_rules`; a linked rule leaves room for its record.
+    mark: returns a rule's staleness, or "".
     """
     for record, reason in ruled:
         room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
@@ -363,7 +365,7 @@ def add_rules(
 
 
 def format_walls(place: Place, matches: Sequence[Any], moved: str = "") -> list[str]:
-    """Return lines with the remedies of walls and their records.
+    """Return lines with the remedies of known failures (walls).
 
     matches: see `at_failure.WallMatch`; several are rules of a linter.
     moved: a path that exists from the project's root but that the call looked for elsewhere.
@@ -430,9 +432,9 @@ def _names_path(place: Place, name: str, number: int, path: str) -> bool:
 
 
 def keep_existing_paths(place: Place, wall: Any) -> bool:
-    """Keep the existing replacements of a missing path; tell if any remain.
+    """Keep a missing path's replacements that exist; tell whether any remain.
 
-    Else those in records that still stand.  True for a wall without a path.
+    If none exists, keep those of unchanged records.  True for a wall without a path.
     """
     if not wall.get("path"):
         return True
@@ -444,9 +446,9 @@ def keep_existing_paths(place: Place, wall: Any) -> bool:
 
 
 def refresh_occurrence(place: Place, occurrence: Any) -> Any:
-    """Return an occurrence updated from its record.
+    """Return a failure's occurrence with its record's present id and branch.
 
-    With the id, branch and day of the record's present head.  None where its text has changed.
+    None where the record's text has changed.
     """
     text = _read_unchanged_head(place, occurrence)
     if text is None:

@@ -135,7 +135,7 @@ def _list_shown_ids(starts: list[dict[str, Any]]) -> list[Any]:
 
 
 def lock(place: Place) -> files.Lock:
-    """Return the lock for changes of handoffs; entering waits, or raises OSError."""
+    """Return the lock for changes of handoffs; entering it waits or raises OSError."""
     return files.Lock(place.cache + "/handoff.lock", wait=True)
 
 
@@ -177,7 +177,7 @@ def _is_session_handoff(record: Record, session: str) -> bool:
 
 
 def is_current_unseen(place: Place, session: str) -> bool:
-    """Tell whether no start has shown another session's handoff."""
+    """Tell whether another session's handoff waits that no start has shown."""
     before = read_current(place)
     if before is None or count_starts(place, before.id):
         return False
@@ -243,12 +243,13 @@ class EarlierWork:
 
 
 def is_ahead(record: Any, now: float) -> bool:
-    """Tell whether a record was dated by a clock that was ahead."""
+    """Tell whether a record was dated by a clock in the future."""
     told = clock.parse(str(record.meta.get("until") or "")) or 0.0
     return bool(0.0 < now < max(record.created, told) - clock.DAY)
 
 
 def _put_ahead_last(records: Iterable[Any], now: float) -> Iterator[Any]:
+    """Yield the records, the ones dated in the future last."""
     ahead = []
     for record in records:
         if is_ahead(record, now):
@@ -259,7 +260,7 @@ def _put_ahead_last(records: Iterable[Any], now: float) -> Iterator[Any]:
 
 
 def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0) -> EarlierWork:
-    """Return the newest checkpoints, of this branch and other sessions.
+    """Return the newest work on this branch and of other sessions.
 
     The newest checkpoint of a session stands for it.  A resumed session's client still knows its
     own work; for a compacted session only its own work counts.  source: of the start's event.
@@ -285,13 +286,13 @@ def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0)
 
 
 def _find_later(index: Index, key: str, record: Any) -> Any:
-    """Return the later checkpoint of a session, None where `record` is its newest."""
+    """Return a session's newest checkpoint if later than `record`, else None."""
     newest = _find_newest_of_session(index, key)
     return newest if newest and newest.created > record.created else None
 
 
 def _take_unattended(work: EarlierWork) -> Any:
-    """Take the first of the other sessions, where nobody typed into any."""
+    """Remove and return the unattended session to show first."""
     on_branch = (other for other in work.others if _is_on_branch(other, work))
     record = next(on_branch, work.others[0])
     work.others.remove(record)
@@ -299,7 +300,7 @@ def _take_unattended(work: EarlierWork) -> Any:
 
 
 def _find_branch_work(index: Index, work: EarlierWork, known: Container[str], now: float) -> None:
-    """Find the branch's newest checkpoints, of any session and the user's own.
+    """Set `work.record` and `work.last` to the branch's newest checkpoints.
 
     known: keys of sessions that need no telling.
     """
@@ -309,15 +310,16 @@ def _find_branch_work(index: Index, work: EarlierWork, known: Container[str], no
             continue
         if work.last is None and _is_users_own(record):
             work.last = record
-        if work.record is None and _session_key(record) not in known:
-            work.record = None if is_unattended(record) else record
+        is_open = work.record is None and _session_key(record) not in known
+        if is_open and not is_unattended(record):
+            work.record = record
         if work.record is not None and work.last is not None:
             break
 
 
 def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: float) -> None:
-    """Find the newest checkpoint of each session not known yet."""
-    docs = (doc for _, doc in zip(range(LOOKED), _iterate_checkpoints(index)))
+    """Add the newest checkpoint of each session not known yet."""
+    docs = (doc for _, doc in zip(range(LOOKED), _iterate_checkpoints(index)))  # the first ones
     for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if work.last is None and _is_users_own(record):
             work.last = record
@@ -406,7 +408,7 @@ def _find_newest_of_session(index: Index, key: str) -> Any:
 
 
 def find_earlier_refusals(index: Index, record: Any) -> list[str]:
-    """Return earlier refusals of a checkpoint's session, without questions, newest first."""
+    """Return what the user refused earlier in a checkpoint's session, newest first."""
     key = _session_key(record)
     lines: list[str] = []
     for other in _read_work_checkpoints(index, index.newest(segment.session_term(key), EARLIER)):
@@ -475,7 +477,7 @@ def read_sections(record: Any) -> dict[str, list[str]]:
 
 
 def split_sections(body: str) -> dict[str, list[str]]:
-    """Return a checkpoint's lines by heading, those before any under ""."""
+    """Return a checkpoint's lines by heading; "" for the ones before any."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in body.split("\n"):

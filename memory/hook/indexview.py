@@ -64,7 +64,7 @@ def marks_path(place: Place) -> str:
 
 
 def read_stale_marks(place: Place) -> dict[str, list[list[str]]]:
-    """Return the rows of each stale record, by checksum prefix, or {}."""
+    """Return why records are stale: rows by checksum prefix, or {}."""
     try:
         row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
         records = row["records"] if row["v"] == 1 else {}
@@ -96,7 +96,7 @@ def read_file_stamp(path: str) -> str:
 
 
 class Index:
-    """The segment and delta of a place.
+    """A place's index for reading: its file (segment) and its log (delta).
 
     unread: the number of files left out where there is no segment.
     """
@@ -193,7 +193,7 @@ class Index:
         return self._postings[key]
 
     def lists(self, which: str) -> dict[str, Any]:
-        """Return the segment's lists, remembered.
+        """Return the segment's lists `watch` or `brief`, remembered.
 
         Without a segment {}, but for the topics of the files that were read.
         """
@@ -236,7 +236,7 @@ class Index:
         return same and not self.is_secret(record.name)
 
     def live(self, numbers: Iterable[int]) -> list[int]:
-        """Return those numbers of documents that the delta does not replace."""
+        """Return the numbers whose documents the delta does not replace."""
         return [number for number in numbers if number not in self.delta.gone]
 
     def secrets(self) -> list[segment.Doc]:
@@ -371,12 +371,14 @@ def _find_folder_changes(
     known: dict[str, segment.Doc],
     most: int,
 ) -> list[str]:
-    """Return the changed files of folders whose mtime changed."""
+    """Return the changed files of folders whose mtime changed.
+
+    tiers: path by letter.  known, most: see `documents.find_folder_changes`.
+    """
     stat = files.posix.stat
     names: list[str] = []
     folders = dict(watch.get("folders", []))
-    # A folder that is younger than the segment is watched by the stamp that the scan which found it
-    # left in the log.
+    # Folders newer than the segment: a scan left their mtimes in the log.
     folders.update((name, 0) for name in index.delta.folders if name not in folders)
     for folder, mtime_ns in folders.items():
         tier = tiers.get(folder[:1], "")
@@ -415,7 +417,7 @@ def _find_changed_files(tiers: dict[str, str], rows: Iterable[Sequence[Any]]) ->
 def build_from_files(
     place: Place, most: int, prompt: str = "", conversations: bool = True
 ) -> Index:
-    """Return an index in memory of at most `most` files, while there is none on disk.
+    """Build an index in memory of at most `most` files.
 
     Learnings come first, and the newest; where a prompt is given, half of the files hold its words.
     """
@@ -449,10 +451,9 @@ class LeanRecord:
 
 
 def parse_lean_record(doc: Any, data: bytes) -> LeanRecord | None:
-    """Parse a simple record file, None if unclear.
+    """Parse an unchanged record's file; return None for an unusual one.
 
-    For None ask `records`: that reader costs 0.1 of a bare start to load, and says nothing new of a
-    file whose checksum has just been compared.
+    `records` reads any file, but costs 0.1 of a bare start to load.
     """
     # who shows a record has loaded it; a worker that only writes an index need not
     from memory.hook import fence
@@ -492,7 +493,7 @@ def _unquote_title(value: bytes) -> bytes:
 
 
 def reread(index: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
-    """Yield the records of documents, read from their files.
+    """Yield the records of documents as their files hold them now.
 
     The index may be behind them.  Left out are <private> parts, and files that are deleted, hold a
     secret or the markers of a merge.
@@ -524,7 +525,7 @@ def _has_merge_markers(data: bytes) -> bool:
 
 
 def _parse_full_record(name: str, data: bytes, mtime: float, private: bool) -> Any:
-    """Return a record with all fields, without its private parts."""
+    """Return a record with all fields but without private parts."""
     from memory.core import records
 
     read = records.from_bytes_fast(name, data, mtime)

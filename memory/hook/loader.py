@@ -162,7 +162,7 @@ def _find_best(
 
 
 def find_written_since(index: Index, prompt: str, since: float, shown: set[str]) -> list[Pick]:
-    """Return learnings written since an instant that a prompt names.
+    """Return learnings about a prompt that were written since an instant.
 
     Two of their words are enough: the session's start would have given them.
     """
@@ -196,9 +196,8 @@ def extract_user_text(prompt: str) -> str:
     if text[: len(_PLAN)].lower() != _PLAN:
         return text
     plan = text[len(_PLAN) :].strip().split("\n")
-    return next((line for line in plan if tokeniser.parse_heading(line)[0]), plan[0]).strip("# ")[
-        :PIECE
-    ]
+    heading = next((line for line in plan if tokeniser.parse_heading(line)[0]), plan[0])
+    return heading.strip("# ")[:PIECE]
 
 
 def remove_blocks(text: str) -> str:
@@ -229,7 +228,7 @@ def split_prompt(prompt: str) -> list[str]:
 
 
 def split_paragraphs(text: str) -> list[str]:
-    """Return a text's paragraphs, cut at a line, sentence or word to WINDOW."""
+    """Return a text's paragraphs, cut to WINDOW characters if longer."""
     paragraphs: list[str] = []
     block = ""
     for line in map(str.strip, text.split("\n")):
@@ -302,7 +301,7 @@ def _pick_matches(
 def match_document(
     index: Index, number: int, worth: dict[str, float]
 ) -> tuple[list[tuple[str, float]], float]:
-    """Return (each matched term's share of strength, relevance) of a document."""
+    """Return a document's matched terms with their strength, and its relevance."""
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in score_terms(index, number, worth)]
     coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
@@ -404,6 +403,7 @@ def search(
 def _add_from_delta(
     best: dict[int, float], index: Index, terms: Terms, part: int, telling: float
 ) -> None:
+    """Add the scores of the delta's documents to `best`."""
     lists = []
     for term, weight in terms:
         hits = index.delta.search(term)
@@ -467,7 +467,7 @@ def _search_segment(
 def _read_list(
     index: Index, part: int, row: tuple[int, float, float, str, int, int], room: int
 ) -> tuple[Any, bytes]:
-    """Return a term's (document numbers, impacts), of a list beyond `room` its champions."""
+    """Return a term's (document numbers, impacts); beyond `room` only the greatest."""
     length, _, _, term, offset, df = row
     if length > CHAMPIONS and length > room:
         return _read_champions(index, part, offset, df)
@@ -475,7 +475,7 @@ def _read_list(
 
 
 def _sum_rest(most: Sequence[float]) -> list[float]:
-    """Return the most that the lists from each one on can add, at the end 0."""
+    """Return for each list the most that it and all later ones add."""
     sums = [0.0]
     for value in reversed(most):
         sums.append(sums[-1] + value)

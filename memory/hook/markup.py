@@ -84,9 +84,8 @@ def escape_tags(text: str) -> str:
     pieces = text.split("<")
     parts = [pieces[0]]
     for at, piece in enumerate(pieces[1:], 2):
-        parts.append(
-            ("<" if _is_harmless_tag(parts[-1], piece, at == len(pieces)) else "‹") + piece
-        )
+        is_harmless = _is_harmless_tag(parts[-1], piece, at == len(pieces))
+        parts.append(("<" if is_harmless else "‹") + piece)
     return "".join(parts)
 
 
@@ -117,7 +116,7 @@ def _remove_stray_joiners(text: str, joiner: str) -> str:
     """Return a text without the joiners that join nothing."""
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
-        before, after = out[-1:], part[:1] or joiner * (at < len(rest))
+        before, after = out[-1:], part[:1] or (joiner if at < len(rest) else "")
         out += (joiner if _is_joiner_needed(before, joiner, after) else "") + part
     return out
 
@@ -164,19 +163,19 @@ def _is_heredoc(after: str) -> bool:
 
 
 def _is_html(name: str, stop: str) -> bool:
-    """Tell whether a harmless element's name ends where it should."""
+    """Tell whether a name and the character behind it open harmless HTML."""
     return name in _HTML and stop in tuple("> /\n\t")
 
 
 def _is_comparison(before: str, after: str) -> bool:
-    """Tell whether a "<" before a blank compares or shifts: operands, no ">"."""
+    """Tell whether a "<" before a blank compares or shifts."""
     operand = before.rstrip(" ")[-1:]
     is_operand = operand.isalnum() or operand in tuple(")]}<_'\"`%")
     return after[0] == " " and is_operand and ">" not in after
 
 
 def _is_reference(after: str, name: str) -> bool:
-    """Tell whether a "<" opens a URL, a header of C or a mail address."""
+    """Tell whether a "<" opens a URL, a C header or a mail address."""
     if after.startswith(("http://", "https://", "mailto:")):
         return True
     if after[len(name) :].startswith((".h>", ".hpp>")):
@@ -211,7 +210,7 @@ _OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escape
 
 
 def remove_private(text: str) -> str:
-    """Return a text without its <private>…</private>, or all after an unclosed one."""
+    """Return a text without <private>…</private>; an unclosed one goes to the end."""
     low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
     for start, end in reversed(find_private_pairs(low)):
         text, low = text[:start] + text[end:], low[:start] + low[end:]

@@ -78,7 +78,7 @@ def choose_passages(
     own: str = "",
     changes_subject: bool = False,
 ) -> tuple[list[ShownPassage], list[list[Any]]]:
-    """Return (passages for a prompt, misses).
+    """Return (passages for a prompt, nearest misses).
 
     Misses are [[id, telling]] of the nearest passage where none reach the gate, else [].
     push: `careful` or `full`.
@@ -126,7 +126,7 @@ def _explain_choice(names_ticket: bool, asks: bool) -> str:
 def _prefer_conversations(
     index: Index, prompt: str, parts: list[_Part]
 ) -> tuple[windows.Answer, list[_Part]]:
-    """Answer anew without turns that a conversation tells better, if possible."""
+    """Find the answer, if possible without turns that a conversation holds too."""
     others = [_drop_kept_turns(index, part) for part in parts]
     answer = _find_answer(prompt, others)
     if answer.windows or others == parts:
@@ -156,7 +156,7 @@ def _read_parts(
                 continue  # most likely of another session
             read[doc.id] = next(iter(indexview.reread(index, [doc])), None)
         session = _name_session(read[doc.id], own)
-        if not session or is_full and session not in sessions:
+        if not session or (is_full and session not in sessions):
             continue
         sessions[session] = sessions.get(session, 0) + 1
         if sessions[session] <= MOST_TURNS:
@@ -164,7 +164,7 @@ def _read_parts(
 
 
 def _name_session(record: Any, own: str) -> str:
-    """Return a record's session or name, "" for the asking session and a lost file."""
+    """Return a record's session or name; "" if it is the asking one or lost."""
     from memory.hook import fence  # for most prompts no record is read
 
     session = (fence.field(record, "session") or str(record.name)) if record else ""
@@ -193,6 +193,7 @@ def _rank_search_words(index: Index, prompt: str, names: Sequence[str]) -> list[
 
 
 def _build_part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
+    """Return the part of a document that windows are cut from."""
     from memory.core.plaintext import excerpt
     from memory.hook import fence
 
@@ -302,7 +303,8 @@ def _choose_windows(
             break
         text = window.text if len(window.text) <= room else _clip_at_row(window.text, room)
         text = windows.strip_lead_ins(text)
-        if len(text) >= LEAST_CHARS and windows.adds_new_words(text, words) or not texts and text:
+        is_new = len(text) >= LEAST_CHARS and windows.adds_new_words(text, words)
+        if is_new or (text and not texts):
             room -= len(text)
             shown[session_of(window)] = shown.get(session_of(window), 0) + 1
             texts.setdefault(window.passage, []).append((window.at, text))

@@ -65,7 +65,7 @@ class SessionState:
 
 
 def read_session(path: str) -> SessionState:
-    """Return a session's state from its receipts, a new state without any."""
+    """Read a session's state from its receipts; without any, a new one."""
     state = SessionState()
     try:
         data = files.read(path, LIMIT)
@@ -141,13 +141,14 @@ def _apply_shown(state: SessionState, row: dict[str, Any]) -> None:
 
 
 def pauses_path(receipts_path: str) -> str:
-    """Return the path of a session's pauses: `.left`, see capture/leftout.py."""
+    """Return the path of the file of a session's pauses (capture/leftout.py)."""
     return receipts_path.removesuffix("jsonl") + "left"
 
 
 def get_receipt_tag(row: dict[str, Any]) -> str:
     """Return the tag of a receipt's block, "" without a block."""
-    tag = row.get({"start": "brief", "prompt": "tag", "wall": "tag"}.get(str(row.get("event")), ""))
+    key = {"start": "brief", "prompt": "tag", "wall": "tag"}.get(str(row.get("event")), "")
+    tag = row.get(key)
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
@@ -165,7 +166,7 @@ def list_chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def build_row(event: str, now: float, block: str, shown: list[list[Any]]) -> dict[str, Any]:
-    """Return the fields that receipts of all blocks have.
+    """Return the receipt fields that every block has.
 
     shown: rows [id, score, reason].
     """

@@ -35,6 +35,7 @@ TIMES = -(1 << 63), (1 << 63) - 1
 KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation", "note")
 TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
+KIND_BITS = 7  # of a document's flags: its kind; then 2 bits of its tier, 2 of its source
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 SPAN = 12  # the first bit of a place in SPANS: what a record tells lasted at most so many seconds
@@ -42,14 +43,14 @@ SPANS = (0, *(900 << n for n in range(14)), 1 << 32)
 
 
 def damaged(what: str) -> IndexFault:
-    """Return an index's fault with its remedy."""
+    """Return an IndexFault that names the fault and its remedy."""
     return IndexFault(what + "; `dayleaf index build` makes a new one")
 
 
 def session_key(session: str) -> str:
-    """Return the client's session id, without a day before it.
+    """Return a session's id without the day that tools put before it.
 
-    Tools put the day there; an id has 36 characters.
+    An id has 36 characters.
     """
     return session[-36:]
 
@@ -64,7 +65,7 @@ def branch_term(branch: str) -> str:
 
 
 def hashed_term(mark: str, text: str) -> str:
-    """Return an index term of a kind of its own, which no word has."""
+    """Return an index term that no word can equal."""
     return "%s%x" % (mark, crc32(text.encode("utf-8", "replace")))
 
 
@@ -83,9 +84,8 @@ def pack_flags(record: Any) -> int:
 
 def quantise_impact(tf: float, length: float, mean: float) -> int:
     """Quantise a term's BM25 weight in a document to 1..253."""
-    return max(
-        1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE))
-    )
+    weight = tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean))
+    return max(1, min(253, int(weight * SCALE)))
 
 
 class Doc:
@@ -229,7 +229,7 @@ class Segment:
             bucket = crc32(word) & (self._buckets - 1)
             start, end = PAIR.unpack(self._read(8, self._at[0] + 4 * bucket))
             block = self._read(end - start, self._at[1] + start)
-            count = block[0] | block[1] << 8 if block else 0
+            count = block[0] | block[1] << 8 if block else 0  # of entries, the first two bytes
             table = len(block) - ENTRY.size * count
             found = block.find(b"\n" + word + b"\n", 2, table)
             if found < 0:
@@ -287,7 +287,7 @@ class Segment:
         return low
 
     def _parts(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the two ranges of documents that are sorted by name."""
+        """Return the two ranges of documents, each sorted by name."""
         return (0, self.pushable), (self.pushable, self.docs)
 
     def find(self, name: str) -> tuple[int, int]:
@@ -328,7 +328,7 @@ class Segment:
         return files_below
 
     def vocabulary(self, start: str) -> list[str]:
-        """Return the terms with a prefix, off the blocking path.
+        """Return the terms with a prefix; too slow for a hook.
 
         One pass over the directory.  It does not tell terms from the entries between them, so a
         rare result is noise: `lookup` decides.
@@ -344,7 +344,7 @@ class Segment:
         return [term.decode("utf-8", "replace") for term in found]
 
     def each(self) -> Iterator[Doc]:
-        """Yield every document, off the blocking path."""
+        """Yield every document; too slow for a hook."""
         rows, strings = self.rows(), self.strings()
         for at in range(0, len(rows), ROW.size):
             yield unpack_document(
@@ -352,11 +352,11 @@ class Segment:
             )
 
     def rows(self) -> bytes:
-        """Return all rows in one piece, off the blocking path."""
+        """Return all rows in one piece; too slow for a hook."""
         return self._read(ROW.size * self.docs, self._at[4])
 
     def strings(self) -> bytes:
-        """Return all strings in one piece, off the blocking path."""
+        """Return all strings in one piece; too slow for a hook."""
         return self._read(self._at[6] - self._at[5], self._at[5])
 
     def lists(self, which: str) -> dict[str, Any]:

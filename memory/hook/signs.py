@@ -163,7 +163,7 @@ def _read_text(path: str) -> str:
 
 
 def secrets_path(place: Place) -> str:
-    """Return the path of the file `COUNT HEARD` of records with secrets."""
+    """Return the path of the file that counts records with secrets."""
     return place.cache + "/" + place.scope + ".secrets"
 
 
@@ -193,7 +193,7 @@ def secrets_notice(place: Place, event: Event) -> list[str]:
 
 
 def foreign_mark_path(place: Place) -> str:
-    """Return the path that marks a runtime as announced, on this machine."""
+    """Return the path of the mark that a foreign runtime was announced here."""
     machine = " ".join(files.posix.uname()[:2]) if hasattr(files.posix, "uname") else ""
     return place.home + "/log/foreign-" + files.sha256(machine.encode("utf-8", "replace"))[:8]
 
@@ -273,7 +273,7 @@ def release_notice(place: Place, event: Event) -> list[str]:
 
 
 def read_unreported_failures(home: str) -> list[dict[str, Any]]:
-    """Return the failures since the mark that the worker moves after a start."""
+    """Return the logged failures that no session's start has told yet."""
     try:
         mark = int(files.read(home + "/log/said", 32) or b"0")
     except (OSError, ValueError):

@@ -78,7 +78,7 @@ class Answer:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the records answer the question, or it has no words."""
+        """Whether the records answer the question; true for one without words."""
         return not self.rarity or self.telling >= TELLS
 
     def share(self, terms: Container[str]) -> float:
@@ -109,7 +109,7 @@ def split_windows(text: str, limit: int = LIMIT) -> list[str]:
 
 
 def join_windows(parts: Sequence[tuple[int, str]]) -> str:
-    """Return windows of a passage, (place, text), joined with … for gaps."""
+    """Join the windows of a passage, given as (place, text), with … for gaps."""
     joined, before = "", -1
     for at, text in sorted(parts):
         if joined:
@@ -158,7 +158,7 @@ def find_insert_position(score: float, at: Any, before: Sequence[tuple[float, An
 
 
 def adds_new_words(text: str, known: set[str]) -> bool:
-    """Tell whether a text adds new words to the known ones, and add them."""
+    """Tell whether a text has enough new words; then add them to `known`."""
     words = set(tokeniser.split(text.lower()))
     new = len(words - known)
     if known and new < NEW_SHARE * len(words):
@@ -170,7 +170,7 @@ def adds_new_words(text: str, known: set[str]) -> bool:
 def strip_lead_ins(text: str) -> str:
     """Return a text without headings and introducing rows at its end."""
     rows = text.split("\n")
-    while rows and (not rows[-1].strip() or len(rows) > 1 and _is_lead_in(rows[-1])):
+    while rows and (not rows[-1].strip() or (len(rows) > 1 and _is_lead_in(rows[-1]))):
         rows.pop()
     return "\n".join(rows)
 
@@ -180,7 +180,7 @@ def _split_blocks(text: str, limit: int) -> Iterator[str]:
     rows: list[str] = []
     code = False
     for row, inside in tokeniser.mark_code(text.split("\n")):
-        if rows and (inside != code or not inside and not row.strip()):
+        if rows and (inside != code or not (inside or row.strip())):
             yield from _split_block(rows, code, limit)
             rows = []
         code = inside
@@ -190,7 +190,7 @@ def _split_blocks(text: str, limit: int) -> Iterator[str]:
 
 
 def _split_block(rows: list[str], code: bool, limit: int) -> Iterator[str]:
-    """Yield a block's rows together, or in pieces that fit."""
+    """Yield a block's rows together or in pieces that fit."""
     block = "\n".join(rows)
     if code or len(block) <= limit or all(row.lstrip()[:1] == "|" for row in rows):
         if block.strip():

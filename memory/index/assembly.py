@@ -195,7 +195,7 @@ def _sort_key(found: Found) -> bytes:
 def _read_all(
     found: Sequence[Found], progress: Progress, heads: HeadCache | None, cleaner: Cleaner
 ) -> _ReadDocuments:
-    """Read all files, those that a prompt may get first.
+    """Read all files; records that a prompt may get come first.
 
     Only files in `learnings` are expected there. Where another file turns out to be a learning (by
     its frontmatter, or after a change), all are read again with it among the first.
@@ -212,6 +212,7 @@ def _read_all(
 def _read_once(
     reading: _ReadDocuments, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
+    """Read all files once; return the learnings in other folders."""
     likely: list[Found] = []
     rest: list[Found] = []
     for file in found:
@@ -312,7 +313,7 @@ def _format_segment(
 
 
 def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[bytes], bytes, Any]:
-    """Return (terms, their entries, document numbers), with the records' ids."""
+    """Return (terms, their entries, document numbers), records' ids included."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
@@ -323,7 +324,7 @@ def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[by
     extra = array("I")
     for id_, holding in holders.items():
         terms.append(id_)
-        # by their instants, whatever their tier and name: the newest are the last
+        # sessions and branches, by their instants: the newest are the last
         if id_[:1] in (b"\x04", b"\x05"):
             holding.sort(key=lambda at: rows[at].created)
             del holding[: -segment.CHAMPIONS]
@@ -381,15 +382,13 @@ def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) ->
 
 
 def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:
-    candidate = segment.KINDS.index("learning")
-    state = 7 | segment.ACCEPTED  # the bits of a kind, and whether it was accepted
+    state, waiting = segment.KIND_BITS | segment.ACCEPTED, segment.KINDS.index("learning")
+    candidates = [row.number for row in rows if row.flags & state == waiting]
     return {
         "learnings": _list_newest(rows, "learning", 64, segment.ACCEPTED),
         "checkpoints": _list_newest(rows, "checkpoint", 64),
         "plans": _list_newest(rows, "plan", 4, segment.ACTIVE),
-        "candidates": [row.number for row in rows if row.flags & state == candidate][
-            :MOST_CANDIDATES
-        ],
+        "candidates": candidates[:MOST_CANDIDATES],
         "secrets": [row.number for row in rows if row.flags & segment.SECRET],
         "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
@@ -401,7 +400,7 @@ def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int 
     chosen = sorted(
         (kind != "checkpoint" and row.name[:2] == "s/", -row.created, row.name, row.number)
         for row in rows
-        if row.flags & 7 == number and row.flags & flag == flag
+        if row.flags & segment.KIND_BITS == number and row.flags & flag == flag
     )
     return [n for _, _, _, n in chosen[:most]]
 

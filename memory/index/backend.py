@@ -147,9 +147,8 @@ class LocalBackend:
     def vocabulary(self, start: str, longest: int) -> list[str]:
         found = self._vocabulary.get(start)
         if found is None:
-            found = self._vocabulary[start] = (
-                self.view.segment.vocabulary(start) if self.view.segment else []
-            )
+            base = self.view.segment
+            found = self._vocabulary[start] = base.vocabulary(start) if base else []
         return found + self.view.delta.vocabulary(start)
 
     def search(
@@ -161,12 +160,9 @@ class LocalBackend:
 
     def newest(self, sieve: Sieve) -> list[int]:
         facts = self.facts()
-        return self._filter(
-            sorted(
-                (n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n)
-            ),
-            sieve,
-        )
+        firsts = [number for number, (_, _, ordinal) in enumerate(facts) if ordinal == 0]
+        firsts.sort(key=lambda number: (-facts[number][1], number))
+        return self._filter(firsts, sieve)
 
     def facts(self) -> list[tuple[int, int, int]]:
         """Return (flags, created, ordinal) of every document by number.
@@ -187,17 +183,19 @@ class LocalBackend:
         return self._facts
 
     def _filter(self, numbers: list[int], sieve: Sieve) -> list[int]:
+        """Return the documents of the wanted kinds and period."""
         if sieve == Sieve():
             return numbers
         facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}
         low = -1.0 if sieve.since is None else sieve.since - 1.0  # rows hold whole seconds
         high = float("inf") if sieve.until is None else sieve.until
-        return [
-            n
-            for n in numbers
-            if low - segment.SPANS[facts[n][0] >> segment.SPAN] <= facts[n][1] < high
-            and (not kinds or facts[n][0] & 7 in kinds)
-        ]
+        kept = []
+        for number in numbers:
+            flags, created, _ = facts[number]
+            is_of_kind = not kinds or flags & segment.KIND_BITS in kinds
+            if is_of_kind and low - segment.SPANS[flags >> segment.SPAN] <= created < high:
+                kept.append(number)
+        return kept
 
     def kind(self, number: int) -> int:
-        return self.facts()[number][0] & 7
+        return self.facts()[number][0] & segment.KIND_BITS

@@ -184,6 +184,7 @@ def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
 
 
 def make_frames(found: indexview.Index, names: Sequence[str]) -> list[bytes]:
+    """Return the delta frames of changed records."""
     clean = _make_clean(found.place)
     return [documents.build_frame(found, name, clean) for name in names]
 
@@ -321,6 +322,7 @@ def _is_unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
 
 
 def list_first_documents(found: indexview.Index) -> list[segment.Doc]:
+    """Return the first document of each live record."""
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
@@ -335,15 +337,11 @@ def read_manifest(found: indexview.Index) -> dict[str, tuple[int, int, bytes]]:
     base, gone = found.segment, found.delta.gone
     if base is not None:
         strings = base.strings()
-        for number, (at, size, _, _, _, _, _, length, mtime_ns, checksum, _, ordinal) in enumerate(
-            segment.ROW.iter_unpack(base.rows())
-        ):
+        for number, row in enumerate(segment.ROW.iter_unpack(base.rows())):
+            at, n_name, _, _, _, _, _, size, mtime_ns, checksum, _, ordinal = row
             if not ordinal and number not in gone:
-                known[strings[at : at + size].decode("utf-8", "surrogateescape")] = (
-                    mtime_ns,
-                    length,
-                    checksum,
-                )
+                name = strings[at : at + n_name].decode("utf-8", "surrogateescape")
+                known[name] = (mtime_ns, size, checksum)
     for doc in found.delta.docs:
         known[doc.name] = (doc.mtime_ns, doc.size, doc.checksum)
     return known
@@ -380,7 +378,7 @@ def delete_index(place: Place) -> None:
 
 
 def refresh_after_hook(place: Place, now: float, damaged: bool = False) -> None:
-    """Compare every file with the index, after a hook's answer.
+    """Compare every file with the index once a hook has answered.
 
     Runs in a detached process. damaged: the hook could not read the index.
     """
@@ -419,7 +417,7 @@ def verify(place: Place, now: float) -> list[str]:
             mask = segment.BUILT_AT
             same = (data[:mask] + data[mask + 8 :]) == (with_stamp[:mask] + with_stamp[mask + 8 :])
             stamped = bool(found.delta.data)  # folders whose times the log tells
-            if same or stamped and _strip_folder_times(data) == _strip_folder_times(with_stamp):
+            if same or (stamped and _strip_folder_times(data) == _strip_folder_times(with_stamp)):
                 return []
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
         mine, theirs = read_manifest(found), read_manifest(fresh)

@@ -192,6 +192,8 @@ class Head(NamedTuple):
 
 
 class HeadCache:
+    """A cache of records' heads."""
+
     def __init__(self, place: Place, now: float):
         """Open the cache of heads.
 
@@ -289,8 +291,6 @@ def _read_head(store: Reader, cache: HeadCache, name: str) -> Head:
 
 def _identify_yaml() -> str:
     found = find_spec("yaml")
-    return (
-        "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns)
-        if found and found.origin
-        else "no YAML"
-    )
+    if not found or not found.origin:
+        return "no YAML"
+    return "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns)

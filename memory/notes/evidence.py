@@ -111,6 +111,7 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
 
 
 def _list_user_texts(turn: Turn) -> tuple[str, ...]:
+    """Return the texts of a turn that the user typed."""
     texts = [turn.request] if turn.asked in ("", SLASH) else []
     for number, piece in enumerate(turn.pieces):
         after = turn.pieces[number + 1 : number + 2]
@@ -129,7 +130,7 @@ def _keep_typed_lines(text: str) -> str:
 
 
 def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
-    """Find the user's sentence with a quote, or ""."""
+    """Find the user's sentence that holds a quote, or ""."""
     wanted = _normalise(quote).rpartition(" → ")[2].strip(" .…\"'")
     for text in typed:
         own = _QUOTED.sub(lambda found: found[0].replace(wanted, ""), _normalise(text))

@@ -61,7 +61,7 @@ def load_provider(settings: Config, env: Mapping[str, str]) -> Provider:
 
 
 def find_note(store: Store, session: str, day: str) -> Record | None:
-    """Find the note of a session and its first day, or None."""
+    """Find the note of a session that began on a day, or None."""
     for note in read_day(store, KIND, day):
         if note.meta.get("session") == session:
             return note
@@ -246,6 +246,7 @@ def list_recent_talks(place: Place, now: float, session: str) -> list[str]:
 
 
 def _is_of_session(place: Place, name: str, session: str) -> bool:
+    """Tell whether a conversation is a session's, or unreadable."""
     with contextlib.suppress(OSError):
         head = files.read(place.path(name), 1 << 15, follow=False)
         return frontmatter.parse(head).meta.get("session") == session

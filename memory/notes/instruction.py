@@ -147,11 +147,12 @@ def _fit_conversation(body: str) -> _FittedText:
     if _count_tokens(body) <= TOKENS or not parts:
         return _FittedText(body[: TOKENS * 4], len(parts), len(parts))
     short = [_shorten_turn(part) for part in parts]
-    sizes, costs = list(map(_count_tokens, parts)), list(map(_count_tokens, short))
+    costs = [*map(_count_tokens, short)]
+    extra = [_count_tokens(part) - cost for part, cost in zip(parts, costs)]  # if kept whole
     room = TOKENS - sum(costs)
     whole = 0
-    while whole < len(parts) and room + costs[-1 - whole] - sizes[-1 - whole] >= 0:
-        room += costs[-1 - whole] - sizes[-1 - whole]
+    while whole < len(parts) and extra[-1 - whole] <= room:
+        room -= extra[-1 - whole]
         whole += 1
     left_out = 0  # if even the requests are too many, the oldest after the first
     while room < 0 and left_out + 2 < len(parts) - whole:

@@ -116,7 +116,7 @@ def _drop_single_word(line: str) -> str:
 
 
 def _clip_line(value: object, most: int, whole: bool = False) -> str:
-    """Return a text on one line, clipped, or "" if `whole`."""
+    """Return a text on one line; a longer one is clipped, or "" if `whole`."""
     line = one_line(value) if isinstance(value, str) else ""
     if len(line) <= most:
         return line

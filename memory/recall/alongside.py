@@ -46,7 +46,7 @@ class HitLink(NamedTuple):
 def find_session_checkpoint(
     shelf: Shelf, record: Record, query: Query, at: str = ""
 ) -> Record | None:
-    """Find the checkpoint of a conversation's session, None without one.
+    """Find the checkpoint of a conversation's session, or None.
 
     The first that ends at or after `at`, else the last, of those that pass the query's filters.
     """
@@ -97,7 +97,7 @@ def find_checkpoints_of_turns(
 
 
 def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
-    """Replace a conversation's hit by a checkpoint's, if possible.
+    """Return a hit of the conversation's checkpoint instead, if there is one.
 
     A query for one session keeps the hit. at: start of the found turn.
     """
@@ -116,7 +116,7 @@ def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hi
 
 
 def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> list[Hit]:
-    """Find the records linked with hits that pass the query's filters.
+    """Find records that are linked with hits and pass the query's filters.
 
     hits: best first, left out themselves. shelves: the searched workspaces.
     """
@@ -154,7 +154,7 @@ def find_active_plan(shelf: Shelf) -> Record | None:
 
 
 def _find_shelf(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
-    """Return a hit's shelf; the first one holds the global tier."""
+    """Return a hit's opened workspace; for a global record the first one."""
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
@@ -185,7 +185,7 @@ def _is_worth_showing(start: Record, relation: str, other: Record) -> bool:
 
 
 def read_incoming_links(shelf: Shelf, record: Record) -> list[tuple[Link, Record]]:
-    """Read the links to a record with their sources, at most INTO."""
+    """Return (link, linking record) of the links to a record, from INTO at most."""
     names = documents.list_record_keys(record.id, record.name, record.title, record.aliases)
     return [
         (link, source)
@@ -211,6 +211,7 @@ def resolve_target(shelf: Shelf, target: str) -> Record | None:
 
 
 def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
+    """Return at most INTO records with one of some index terms."""
     docs = {
         doc.name: doc
         for term in terms

@@ -68,14 +68,8 @@ def find_conversation(store: Store, record: Record) -> Record | None:
         with suppress(StoreError):
             return lookup.find_record(store.place, store.config, named)
         return None
-    return next(
-        (
-            other
-            for other in conversations.find_by_session(store, session)
-            if other.kind == "conversation"
-        ),
-        None,
-    )
+    found = conversations.find_by_session(store, session)
+    return next((other for other in found if other.kind == "conversation"), None)
 
 
 def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
@@ -118,7 +112,7 @@ def _find_turn_at(record: Record, turns: Sequence[Turn], said: str) -> Turn | No
 def read_excerpt(
     store: Store, record: Record, env: dict[str, str], turns: Sequence[Turn] = (), number: int = 0
 ) -> list[Utterance]:
-    """Read the transcript of a checkpoint's or a turn's period.
+    """Read the part of a transcript that a checkpoint or turn covers.
 
     Oldest first, secrets redacted, subagents' entries included. The period begins after the
     session's checkpoint before and ends at this checkpoint's `until` (without one, when it was

@@ -30,7 +30,7 @@ VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier
 
 
 def is_fuzzable(term: str) -> bool:
-    """Tell whether a term is long enough, without digits and not CJK."""
+    """Tell whether a term is searched as misspelt: long, without digits, not CJK."""
     return (
         len(term) >= LEAST_LETTERS
         and not any(c.isdigit() for c in term)
@@ -77,7 +77,7 @@ def find_neighbours(
         # the second letter is rarely wrong, unless it was swapped with the third
         is_second_wrong = other[1:2] not in (typed[1:2], typed[2:3])
         row = (distance, is_second_wrong, -count, other)
-        if count and row < best.get(other, (9,)):
+        if count and row < best.get(other, (9,)):  # 9: farther than any
             best[other] = row
     return [
         (other, (1.0 - distance / len(term)) ** 3)

@@ -59,7 +59,7 @@ class Quote(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A record found by a query, or linked with a hit.
+    """A record found by a query or linked with a hit.
 
     created: seconds since the epoch. tier: private | shared | global. tokens: of the body. labels:
         tags, then topics. source: human | agent | auto. rationale, scope: of a rule, its reason
@@ -129,6 +129,9 @@ class Hit(NamedTuple):
 def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
     """Make a hit of a record, without score and display fields."""
     is_rule = record.kind == "rule"
+    scope: tuple[str, ...] = ()
+    if is_rule and not record.guessed:
+        scope = (*record.tags, *(link.target for link in record.links))
     return Hit(
         record,
         record.id,
@@ -143,9 +146,7 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
         record.confidence,
         record.source,
         record.rationale if is_rule else "",
-        (*record.tags, *(link.target for link in record.links))
-        if is_rule and not record.guessed
-        else (),
+        scope,
         record.path if record.kind == "resource" else "",
         "global" if record.tier == layout.GLOBAL else workspace,
         path,
@@ -189,7 +190,7 @@ def split_turns(record: Record) -> list[Turn]:
 
 
 def find_turns_of_time(record: Record, since: float | None, until: float | None) -> list[Turn]:
-    """Return a conversation's turns of a time, from `since` on and before `until`.
+    """Return a conversation's turns between `since` and `until`.
 
     A turn is of its minute; the last goes on until the conversation ends.
     """
@@ -261,6 +262,7 @@ def add_display_fields(
 def _find_group(
     record: Record, workspace: str, decided: dict[approvals.Approval, str], root: str
 ) -> str:
+    """Return a record's group for display; see `Hit`."""
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:
@@ -327,11 +329,9 @@ def record_fields_json(hit: Hit) -> dict[str, Any]:
 
 def to_json(hit: Hit) -> dict[str, Any]:
     """Return a hit with its record as plain data."""
-    match = (
-        {"linkedFrom": hit.linked_from, "relation": hit.relation}
-        if hit.linked_from
-        else {"score": round(hit.score, 6)}
-    )
+    match: dict[str, Any] = {"score": round(hit.score, 6)}
+    if hit.linked_from:
+        match = {"linkedFrom": hit.linked_from, "relation": hit.relation}
     session = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
     return {
         **record_fields_json(hit),

@@ -133,6 +133,7 @@ class MatchFeatures:
         return best
 
     def _score_proximity(self, question: Question) -> float:
+        """Score the query's neighbouring terms that stand near each other."""
         total = 0.0
         for a, b in zip(question.sequence, question.sequence[1:]):
             first, second = self.places.get(a), self.places.get(b)
@@ -144,6 +145,7 @@ class MatchFeatures:
 
 
 def _saturate(n: int) -> float:
+    """Return BM25's factor of a term that occurs `n` times."""
     return n * (segment.K1 + 1.0) / (n + segment.K1)
 
 

@@ -78,7 +78,7 @@ def find_searched_places(
 def find_places_and_shelves(
     place: Place, settings: Config, name: str, dsn: str, notes: list[str]
 ) -> tuple[list[Place], list[Shelf]]:
-    """Find places on this machine, and a database's opened workspaces.
+    """Return (places to search here, opened workspaces of a database).
 
     A note is added where the database does not answer. Raises UsageError for an unknown name.
     """
@@ -141,7 +141,7 @@ def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
 
 
 def find_or_successor(place: Place, settings: Config, text_: str) -> tuple[Record, Place, str]:
-    """Find a record as `find_anywhere`, or the successor of a merged one.
+    """Find a record anywhere, or the successor of a merged one.
 
     Returns (record, its place, the merged record's id or ""). Raises StoreError.
     """
@@ -185,7 +185,7 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> tuple[Record, P
 
 
 def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
-    """Find a database's record without a local file by its id.
+    """Find a record in the database by its id, as a hit.
 
     dsn: of the database, or "". missing: the error of the local search, raised (with the database's
     reason, if any) where nothing is found.

@@ -129,6 +129,7 @@ class QueryTerms:
         self._keep_best()
 
     def _add(self, term: str, weight: float, word: str) -> None:
+        """Add a term that a record holds, and note any other as unknown."""
         if not self.df(term):
             self._unknown[term] = max(weight, self._unknown.get(term, 0.0))
         elif weight > self.weights.get(term, 0.0):
@@ -136,7 +137,7 @@ class QueryTerms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _prefetch(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch all frequencies that some functions ask for in one database query."""
+        """Fetch in one database query the frequencies that functions will ask for."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: dict[str, int] = {}
         for ask in asks if distant else ():
@@ -243,7 +244,7 @@ class QueryTerms:
         )
 
     def make_question(self, names: Iterable[str] = ()) -> look.Question:
-        """Return the terms and weights for re-ranking, if possible without names."""
+        """Return the terms and weights for re-ranking, where possible without `names`."""
         sizes = [shelf.backend.lengths() for shelf in self._shelves]
         total = sum(documents for documents, _ in sizes)
         mean = sum(length for _, length in sizes) / total if total else 100.0
@@ -255,26 +256,26 @@ class QueryTerms:
         return look.Question(weights, sequence, mean, self.surface, self._text, rarity)
 
     def is_bare_question(self) -> bool:
-        """Tell whether a question has no word that a record holds, but ASKING's.
+        """Tell whether a question names no subject that a record holds.
 
-        Of English no other word at all but a verb after a pronoun.
+        Words of ASKING name none.  In English no other word may stand but a verb after a pronoun.
         """
-        elsewhere, unknown = False, False
+        is_foreign = has_unknown = False
         for before, raw in zip(("", *self._raws), self._raws):
             terms = self._terms_by_word[raw]
-            elsewhere = elsewhere or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
+            is_foreign = is_foreign or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
             # a run without spaces holds more than the word that asks
             is_run = tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
-            if not terms or not is_run and not ASKING.isdisjoint((raw, *terms)):
+            if not terms or (not is_run and not ASKING.isdisjoint((raw, *terms))):
                 continue
             heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
             if any(map(self.df, heavy)):
                 return False
-            unknown |= before.lower() not in _DOERS
-        return elsewhere or not unknown
+            has_unknown = has_unknown or before.lower() not in _DOERS
+        return is_foreign or not has_unknown
 
     def find_gaps(self) -> tuple[str, ...]:
-        """Return the query's words that no record holds, if at least half.
+        """Return the query's words that no record holds; () below half of all.
 
         Near spellings count as held; dates, question words and common words are no gaps.
         """
@@ -313,7 +314,7 @@ class Interpretation(NamedTuple):
 
 
 def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
-    """Turn a query's time words and kinds into missing filters."""
+    """Turn a query's time words and kinds into filters that no option gave."""
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
@@ -359,7 +360,7 @@ def _find_content_words(text: str) -> list[str]:
 
 
 def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> tuple[str, ...]:
-    """Return the kinds in a query of nothing else, else ().
+    """Return the kinds that a query names, if it names nothing else.
 
     In the plural or with a time (`rules`, `the last plan`).
     """

@@ -84,7 +84,7 @@ def add_quotes(
 
 
 def _lift_best_hit(found: list[Window], factor: float, origins: Sequence[_Origin]) -> list[Window]:
-    """Rank windows with those of the best hit weighed by a factor.
+    """Multiply the scores of the best hit's windows, and rank all again.
 
     factor: of an amendment that was put first (updates.py), since it shares few words with the
         question.
@@ -174,7 +174,7 @@ def _join_by_passage(
 def _list_turn_texts(
     talk: Record, number: int, wide: bool, query: Query
 ) -> Iterator[tuple[_Origin, str]]:
-    """Yield the text of a turn, or of all of the query's time where `wide`."""
+    """Yield a turn's text; if `wide`, all texts of the query's time."""
     for turn in hit.find_turns_of_time(talk, query.since, query.until):
         if wide or turn.number == number:
             origin = _Origin(talk, turn.request, turn.number, turn.at)
@@ -182,7 +182,7 @@ def _list_turn_texts(
 
 
 def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
-    """Return a resource's matching sections, of any other record the body."""
+    """Return a resource's matching sections, or any other record's body."""
     sections: list[str] = []
     if found.kind == "resource":
         sections = [c.text for c in pool if c.path == found.path]
@@ -203,7 +203,8 @@ def _list_texts(
     talk = found.talk
     if talk is not None:
         yield from _list_turn_texts(talk, found.turn, wide, query)
-    if found.kind != "conversation" and (talk is None or wide and is_within(query, found.record)):
+    shows_record = talk is None or (wide and is_within(query, found.record))
+    if found.kind != "conversation" and shows_record:
         for text in _list_body_texts(found, pool):
             yield _Origin(found.record, found.title), text
     for record in checkpoints:
@@ -212,11 +213,13 @@ def _list_texts(
 
 
 def _fit_rows(text: str, room: int) -> str:
+    """Return the first rows that fit, the last one cut at a clause."""
     fitting = ""
     for row in text.split("\n"):
-        left = room - len(fitting) - bool(fitting)
+        gap = "\n" if fitting else ""
+        left = room - len(fitting + gap)
         if len(row) > left:
             part = clip_at_clause(row, left)
-            return fitting + "\n" * bool(fitting and part) + part
-        fitting += "\n" * bool(fitting) + row
+            return fitting + gap + part if part else fitting
+        fitting += gap + row
     return fitting

@@ -154,6 +154,7 @@ def _add_dialogue_parts(
 
 
 def _find_dialogue_factors(record: Record, named: set[str], when: bool) -> list[tuple[str, float]]:
+    """Return a message's factors for its speaker, a time and a question."""
     body = record.body.rstrip()
     found = []
     if read_speaker(record) in named:
@@ -284,6 +285,7 @@ def tag_factor(record: Record, context_tags: Sequence[tuple[str, float]]) -> flo
 
 
 def outcome_factor(successes: int, failures: int) -> float:
+    """Return the factor for a record's reported successes and failures."""
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
@@ -410,7 +412,7 @@ def list_query_words(question: Question) -> list[QueryWord]:
 
 
 def _name_words(words: Sequence[QueryWord], terms: set[str], found: Container[str]) -> list[str]:
-    """Name the query's words that have one of some terms.
+    """Name the query's words that have a term in `terms`.
 
     found: the terms that the record holds; a word found in part is named by its found terms.
     """
@@ -463,6 +465,7 @@ def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> list[Hit]:
 
 
 def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
+    """Merge the hits of a session, best first, into one."""
     checkpoints = [hit for hit in hits if hit.kind == "checkpoint"]
     noted = next((hit.score for hit in hits if hit.kind == "note"), 0.0)
     talk = next((hit for hit in hits if hit.kind == "conversation"), None)

@@ -98,7 +98,7 @@ def find_inverse(relation: str) -> str:
 
 
 def find_wrong_ends(relation: str, source: str, target: str) -> str:
-    """Return the fault of a link between kinds of records, or "".
+    """Return why a relation cannot link such records, or "".
 
     source, target: words of Record.end. An unknown relation has no fault.
     """
@@ -222,11 +222,9 @@ class NameIndex:
 
 def _list_deletions(key: str) -> list[str]:
     """Return a short name and its variants without one character."""
-    return (
-        [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
-        if len(key) <= SLIP_CHARS
-        else []
-    )
+    if len(key) > SLIP_CHARS:
+        return []
+    return [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
 
 
 def _split_words(key: str) -> list[str]:
@@ -304,11 +302,9 @@ def resolve_link(
 ) -> Edge:
     """Resolve one link; see `Edge` and `build_graph`."""
     found = names.find(target)
-    wrong = (
-        ""
-        if relation in RELATIONS
-        else "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
-    )
+    wrong = ""
+    if relation not in RELATIONS:
+        wrong = "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
     if not found:
         return Edge(source, relation, target, None, (), wrong, find_archived_id(target, away))
     return Edge(
@@ -325,7 +321,7 @@ def resolve_link(
 
 
 def add_link(written: Any, relation: str, target: str) -> Any:
-    """Add a link to a value of `links`; others keep their form.
+    """Add a link to the value of `links`; the others keep their form.
 
     written: the value as read, None for none.
     """

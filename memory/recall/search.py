@@ -72,7 +72,7 @@ def recall(
 
 
 class Searcher:
-    """A context manager that keeps shelves open between queries."""
+    """A context manager that keeps opened workspaces between queries."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class Searcher:
         links: bool,
         notes: list[str],
     ) -> RecallResult:
-        """Search, and again after changes of files, or without a damaged index."""
+        """Search; if files changed or the index is damaged, search again."""
 
         def search() -> RecallResult:
             return _Search(self, shelves, query, now, offset, notes).run(links)
@@ -159,6 +159,7 @@ class Searcher:
             return search()
 
     def merge_tags(self, query: Query) -> tuple[ContextTag, ...]:
+        """Return the context tags of a query and of the place."""
         if self._place_tags is None:
             self._place_tags = manifests.project_tags(self.place)
         return context.merge_tags(
@@ -202,6 +203,8 @@ def _find_best_by_file(
 
 
 class _Search:
+    """One search for a query: its candidates, hits and answer."""
+
     def __init__(
         self,
         searcher: Searcher,
@@ -256,7 +259,7 @@ class _Search:
         )
 
     def _list_for_bare_question(self, terms: QueryTerms, period: timewords.Span) -> None:
-        """Drop a question's words if they have no subject that a record holds."""
+        """Drop a question's words if it names no subject that a record holds."""
         if not terms.is_bare_question():
             return
         self.query = self.query._replace(text="", since=period[0], until=period[1])
@@ -270,7 +273,7 @@ class _Search:
         self.notes += [note for note in notes if note not in self.notes]
 
     def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
-        """Search without the named time, or note the hits without filters."""
+        """Search again without the named time, or note what filters hide."""
         if timed and self.query.text:
             self.query = asked
             hits, _ = self._find_hits()
@@ -302,6 +305,7 @@ class _Search:
         return [hit.from_record(plan, shelf.place.key, path)]
 
     def _find_hits(self) -> tuple[list[Hit], tuple[str, ...]]:
+        """Return (hits, words that no record holds)."""
         if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
             if self.query.text.strip():
                 self.notes.append("the query has no word to search for")
@@ -347,6 +351,7 @@ class _Search:
         dialogue: bool,
         near: Mapping[str, float],
     ) -> list[Hit]:
+        """Return the candidates as hits, best first."""
         relevance = rank.score_relevance(pool, features, question, dialogue)
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
@@ -435,7 +440,7 @@ class _Search:
     def _read_candidates(
         self, shelf: Shelf, numbers: Sequence[int], most: int, turns: bool = True
     ) -> list[look.Candidate]:
-        """Return the candidates that pass the filters, of `most` records.
+        """Return the candidates of `most` records that pass the filters.
 
         turns: keep conversations whose checkpoint is in the index too.
         """
@@ -459,7 +464,8 @@ class _Search:
             reads += 1
             candidate = shelf.candidate(number)
             if candidate is None or not self._passes(shelf, candidate):
-                sections[name] -= self._is_of_other_time(shelf, candidate)  # another may pass
+                if self._is_of_other_time(shelf, candidate):
+                    sections[name] -= 1  # another section may pass
                 continue
             if turns or not alongside.find_session_checkpoint(shelf, candidate.record, self.query):
                 found.append(candidate)
@@ -502,6 +508,7 @@ class _Search:
         return near
 
     def _add_similar(self, pool: list[look.Candidate], rows: Sequence[_NearSection]) -> None:
+        """Add the records of near sections that the pool lacks."""
         pooled = {c.path for c in pool}
         most = len(pooled) + max(CANDIDATES, 2 * self.limit)
         for i, row in enumerate(rows):
@@ -580,7 +587,7 @@ class _Search:
         return hits
 
     def _count_unread(self, backend: Backend, numbers: list[int], apart: bool) -> int:
-        """Count the listed records beyond the limit, without sessions begun before the time."""
+        """Count the records beyond the limit that began in the query's time."""
         while numbers and backend.doc(numbers[-1]).created < int(self.query.since or 0):
             numbers.pop()
         listed = sum(apart or backend.kind(n) != _CONVERSATION for n in numbers)
@@ -613,13 +620,12 @@ class _Search:
     # ---- filters
 
     def _passes(self, shelf: Shelf, candidate: look.Candidate) -> bool:
-        """Tell whether a candidate passes every filter."""
         if not passes_filters(self.query, candidate.record):
             return False
         return not self._is_of_other_time(shelf, candidate)
 
     def _is_of_other_time(self, shelf: Shelf, candidate: look.Candidate | None) -> bool:
-        """Tell whether only other turns of a session are of the query's time."""
+        """Tell whether a candidate's turn or session is not of the query's time."""
         if candidate is None or is_within(self.query, candidate.record):
             return False
         if not passes_filters(self.query, candidate.record):
@@ -632,7 +638,10 @@ class _Search:
         return began_before and not turns and self._find_talk(shelf, record) is not None
 
     def _find_talk(self, shelf: Shelf, record: Record) -> Record | None:
-        """Return a conversation itself, the one of another record's session, or None."""
+        """Return the conversation of a record's session, or None.
+
+        A conversation is its own.
+        """
         if record.kind == "conversation" or shelf.is_distant:
             return record if record.kind == "conversation" else None
         return shelf.conversation(fence.field(record, "session"))
@@ -649,7 +658,6 @@ class _Search:
         return self.query.sieve != Sieve() or self._needs_files()
 
     def _needs_files(self) -> bool:
-        """Tell whether a filter needs the records' files."""
         q = self.query
         return any((q.type, q.tags, q.topics, q.file, q.branch, q.session, q.versions))
 
@@ -694,7 +702,6 @@ class _Search:
         )
 
     def _list_checkpoints(self, found: Hit) -> list[Record]:
-        """Return the checkpoints of a hit's session."""
         shelf, session = self._find_shelf(found), fence.field(found.record, "session")
         if shelf is None or shelf.is_distant or not session:
             return []

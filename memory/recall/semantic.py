@@ -20,7 +20,7 @@ Semantic = Any  # the door's QueryVectors (doors/vectors/queryvectors.py)
 
 
 def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Semantic | None:
-    """Load the provider of query vectors, None without its door.
+    """Load the provider of query vectors, or None without the door `vectors`.
 
     override: a provider's command instead of the settings' own, or "".
     """

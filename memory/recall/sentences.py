@@ -214,7 +214,7 @@ def _group_rows(text: str) -> Iterator[tuple[list[str], str]]:
     following = [*(row for row, _ in rows[1:]), ""]
     for (row, code), after in zip(rows, following):
         now = CODE if code else TABLE if _is_table_row(row, after, kind) else ""
-        if group and (now != kind or now == CODE and _is_new_fence(group, row)):
+        if group and (now != kind or (now == CODE and _is_new_fence(group, row))):
             yield group, kind
             group = []
         kind = now
@@ -262,7 +262,6 @@ def _split_row(row: str, kind: str) -> list[str]:
 
 
 def _join_wrapped_rows(rows: list[str]) -> list[str]:
-    """Join the wrapped rows of a paragraph."""
     out: list[str] = []
     open_end = False
     for row in rows:

@@ -34,6 +34,7 @@ class Shelf:
 
     notes: lines for the user. on_disk: whether the index is one on disk. size: count of documents,
         deleted ones included. rescan: whether a comparison of all files is due after the answer.
+        _glanced: whether only some files were compared. _drifted: whether a file changed since.
     """
 
     def __init__(self, place: Place, now: float):
@@ -88,11 +89,8 @@ class Shelf:
             return False
         self._tally, self._drifted = None, False
         try:
-            if (
-                self._glanced
-                or 0 <= now - self._compared < indexview.SCAN_EVERY
-                and not self._is_added
-            ):
+            is_recent = 0 <= now - self._compared < indexview.SCAN_EVERY
+            if self._glanced or (is_recent and not self._is_added):
                 return not builder.find_likely_changes(self.index)
             self._compared = now
             return not builder.compare(self.index).names
@@ -182,11 +180,8 @@ class Shelf:
         """The sums of the place's ledgers by path, read once."""
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
-            merged = (
-                archive.successors_in_place(self.place)
-                if any(fold.rows for fold in folds.values())
-                else {}
-            )
+            is_used = any(fold.rows for fold in folds.values())
+            merged = archive.successors_in_place(self.place) if is_used else {}
             self._tally = {
                 path: ledger.add_to_successors(
                     fold, merged, lambda id: self.index.by_id(id) is not None
@@ -341,7 +336,7 @@ class Shelves(dict[str, Shelf]):
         """Close the shelves that are outdated for the next query's places."""
         wanted = {place.key + "/" + place.scope: place for place in places}
         for key, shelf in list(self.items()):
-            if len(self) > MOST_KEPT or key in wanted and not shelf.is_current(wanted[key], now):
+            if len(self) > MOST_KEPT or (key in wanted and not shelf.is_current(wanted[key], now)):
                 self.pop(key).close()
 
     def close(self) -> None:

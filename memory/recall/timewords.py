@@ -221,7 +221,8 @@ def _build_pattern(rule: str) -> str:
             _PARTS.get(name) or _build_alternatives(_WORDS.get(name, name).split())
             for name in names
         ]
-        found = (" " * (at > last) + "(?:%s)" + " " * (at < last)) % "|".join(words)
+        before, after = " " if at > last else "", " " if at < last else ""
+        found = "%s(?:%s)%s" % (before, "|".join(words), after)
         out += "(?:%s)?" % found if token[-1] == "?" else found
     return out
 
@@ -235,7 +236,7 @@ def _build_cjk_pattern(rule: str) -> str:
 
 
 def _find_start(unit: str, count: int, now: float, offset: clock.Offset) -> float:
-    """Return the start of `count` units up to now."""
+    """Return the instant `count` units ago, of days and more a midnight."""
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
@@ -288,7 +289,10 @@ def _make_unit_handler(unit: str, back: int) -> Handler:
 
 
 def _make_weekday_handler(today: int) -> Handler:
-    """Return a handler of a weekday; today: days back on that day."""
+    """Return a handler of the latest such weekday.
+
+    today: the days back if it is today's.
+    """
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span:
         back = (clock.weekday(now, offset) - _DAYS[match.group("d").lower()]) % 7
@@ -338,6 +342,8 @@ def _resolve_between(match: Match, now: float, offset: clock.Offset) -> Span | N
 
 
 def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
+    """Return a handler of hours of the day `back` days ago."""
+
     def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         day = clock.midnight(now + offset(now), back=back)
         return _find_local_bounds(day + start * HOUR, day + end * HOUR, offset)
@@ -346,7 +352,7 @@ def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
 
 
 def _open_one_side(handler: Handler) -> Handler:
-    """Return a handler whose period is open before or after `SIDE`."""
+    """Return a handler of all time before or after a period."""
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
@@ -492,7 +498,7 @@ _CJK_TRIGGERS = frozenset(
 def _select_rules(query: str) -> list[Rule]:
     """Return the rules that may match in a query."""
     words = re.findall(r"\w+", query.lower())
-    spaced = any(word in _TRIGGERS or word[:4].isdigit() and len(word) > 3 for word in words)
+    spaced = any(word in _TRIGGERS or (word[:4].isdigit() and len(word) > 3) for word in words)
     cjk = not _CJK_TRIGGERS.isdisjoint(query)
     return (_compile_rules() if spaced else []) + (_compile_cjk_rules() if cjk else [])
 
@@ -565,7 +571,7 @@ def _apply_zone(text: str, point: float, offset: clock.Offset, end: bool) -> flo
     """Shift an instant written without a zone from UTC to local time."""
     if text.isdigit() and len(text) != 8:
         return point
-    if len(text) <= 10:
+    if len(text) <= 10:  # a day alone
         return clock.from_local(point + (DAY if end else 0.0), offset)
     zoned = text[-1] in "zZ" or "+" in text[10:] or "-" in text[10:]
     return point if zoned else clock.from_local(point, offset)

@@ -53,7 +53,7 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
         if hit.workspace not in backends or not _may_update(hit, other):
             return False
         alike = _cosine(weigh(hit), weigh(other))
-        if alike < ALIKE or alike > CHORE and hit.score < AS_WELL * other.score:
+        if alike < ALIKE or (alike > CHORE and hit.score < AS_WELL * other.score):
             return False
         return not names or _find_held(names, other) <= _find_held(names, hit)
 
@@ -66,7 +66,7 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
 
 
 def _may_update(hit: Hit, other: Hit) -> bool:
-    """Tell whether a hit is of a session later than another's, and answers too."""
+    """Tell whether a hit's session began a day later and answers well enough."""
     return (
         hit.kind in DATED_KINDS
         and other.kind in DATED_KINDS
@@ -91,7 +91,7 @@ def _find_held(names: Sequence[str], hit: Hit) -> set[str]:
 
 
 def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:
-    """Return a hit scored above an earlier session's, at most as the better hits."""
+    """Return a hit scored above an earlier session's, but not above better ones."""
     score = min([LIFT * earlier.score, *(other.score for other in better)])
     return hit._replace(
         score=score,

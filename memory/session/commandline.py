@@ -136,7 +136,7 @@ def parse_key(part: str) -> str:
     inner = _match_substitution(words)
     if inner:
         return next(filter(None, map(parse_key, split_commands(inner[1]))), "")
-    if not words or words[0] in "for case done fi esac } ) function select".split():
+    if not words or words[0] in "for case done fi esac } ) function select".split():  # syntax
         return ""
     name = words[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
@@ -411,7 +411,7 @@ def _names_failed_target(task: Task, other: Task, failure_text: str) -> bool:
 
 
 def _join_path(folder: str, target: str) -> str:
-    """Return a target's path, behind the folder of the `cd` before it."""
+    """Return a target's path below the folder of the `cd` before it."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)

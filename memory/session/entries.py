@@ -207,7 +207,7 @@ class Entry:
 
     @property
     def prompt(self) -> str:
-        """The host's id of the prompt, a hook's `prompt_id`, on a user's line."""
+        """The host's id of the prompt on a user's line; hooks call it `prompt_id`."""
         return _str(self._record.get("promptId"))
 
     @property
@@ -215,7 +215,7 @@ class Entry:
         """The texts of the line, with their <private> parts; without pictures."""
         pending: list[Any] = [self._record]
         texts = []
-        for value in pending:
+        for value in pending:  # which grows as it is read
             if isinstance(value, str):
                 texts.append(value)
             elif isinstance(value, (dict, list)):
@@ -448,7 +448,7 @@ def _parse_task_end(record: dict[str, Any], raw: str) -> list[Entry]:
     parts = _TASK_PART.findall(raw)
     if not status or not parts:
         return []
-    task, call = ("".join(column) for column in zip(*parts))
+    task, call = ("".join(column) for column in zip(*parts))  # each part has one of them
     failed = status[1] == "failed"
     text = "Exit code %s\n" % code[1] if code and failed else ""
     return [Entry(TASK, record, text, call, task, failed=failed)]
@@ -569,7 +569,7 @@ def _is_human(record: dict[str, Any]) -> bool:
 
 
 def _read_origin(holder: dict[str, Any]) -> object:
-    """Return the kind of sender that a line or attachment notes, None for none."""
+    """Return the kind of sender that a line or attachment notes, or None."""
     origin = holder.get("origin")
     return origin.get("kind") if isinstance(origin, dict) else None
 
@@ -602,7 +602,7 @@ def _parse_message_text(raw: str) -> tuple[str, str]:
 
 
 def _parse_client_json(raw: str) -> dict[str, Any]:
-    """Return a text that is a JSON object from the client, {} for any other."""
+    """Return the client's JSON object in a text, {} for any other text."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return {}
@@ -651,7 +651,7 @@ def _drop_last_part(text: str) -> str:
 
 
 def _quote_pastes(text: str) -> str:
-    """Return a prompt with its pasted parts quoted, behind the typed words."""
+    """Return a prompt with pasted parts quoted behind the typed words."""
     parts = _PASTED.split(text)  # typed and pasted parts take turns
     if len(parts) % 2 == 0:  # a tag has no other
         return text

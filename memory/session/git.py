@@ -87,7 +87,7 @@ def parse_message(command: str) -> str:
     """Return the subject in a `git commit -m …` command, or ""."""
     match = _MESSAGE.search(command, max(command.find("commit"), 0))
     text = next(filter(None, match.groups()), "") if match else ""
-    if text.startswith("$(cat <<"):
+    if text.startswith("$(cat <<"):  # a here-document
         text = text.partition("\n")[2]
     return text.strip().partition("\n")[0].replace('\\"', '"').strip()
 
@@ -108,7 +108,8 @@ def parse_commits(
     subject = parse_message(command) if "git commit" in keys and not commits else ""
     if not subject or re.search(_FAILED, output):
         return commits
-    return [(next((hash for hash, logged in parse_log(output) if logged == subject), ""), subject)]
+    hash = next((hash for hash, logged in parse_log(output) if logged == subject), "")
+    return [(hash, subject)]
 
 
 def is_merge(subject: str) -> bool:
@@ -180,6 +181,7 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
 
 
 def _is_inside(folder: str, roots: list[str]) -> bool:
+    """Tell whether a folder is, or may be, in this repository."""
     if folder == "?":
         return False
     if any(folder == root or folder.startswith(root + "/") for root in roots):

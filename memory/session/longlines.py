@@ -71,6 +71,7 @@ class LineShortener:
         return b"".join(self._parts)
 
     def _find_quote(self, data: bytes, at: int) -> int:
+        """Return where the next text begins or ends, -1 if unknown."""
         self._quotes += 1
         if self._quotes > QUOTES:
             self._give_up()
@@ -85,7 +86,7 @@ class LineShortener:
         self._parts.clear()
 
     def _keep_text(self, data: bytes) -> None:
-        """Keep bytes, those of a text without binary data."""
+        """Keep bytes; inside a quoted text, without binary data."""
         if not self._inside:
             return self._append(data)
         if self._running:  # the rest of a run that has been left out
@@ -140,7 +141,7 @@ def _ends_in_escape(data: bytes) -> bool:
 
 
 def _judgeable_length(data: bytes) -> int:
-    """Return the length of the bytes that are clear without the next piece."""
+    """Return how many bytes can be judged without the next piece."""
     bare = len(data.rstrip(_SIGNS))
     length = bare if len(data) - bare < RUN else len(data)
     return length - _ends_in_escape(data[:length])
@@ -181,7 +182,7 @@ def _skip_private_end(text: bytes) -> bytes:
 
 def _find_sign(text: bytes, end: int) -> int:
     """Return an offset, moved back to the start of its character."""
-    while 0 < end < len(text) and text[end] & 0xC0 == 0x80:
+    while 0 < end < len(text) and text[end] & 0xC0 == 0x80:  # not the first byte in UTF-8
         end -= 1
     at = text.rfind(b"\\", max(0, end - _ESCAPE), end)
     return at if at >= 0 and _ends_in_escape(text[: at + 1]) else end

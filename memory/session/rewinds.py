@@ -25,7 +25,7 @@ _LAST = (1 << 14, 1 << 18)
 
 
 class WithdrawnSpan(NamedTuple):
-    """A stretch of time withdrawn by a rewind.
+    """A period that a rewind withdrew.
 
     since: the first withdrawn prompt.  until: the prompt that followed.
     """
@@ -112,12 +112,11 @@ class PromptTree:
         return []
 
     def _find_first_prompt(self) -> list[str]:
-        """Return [instant of the first prompt], [] where the chain of lines began anew."""
-        indexes = [self._index_from(0), self._own]
-        is_linked = any(index.linked for index in indexes)
-        if not is_linked or any(index.compacted for index in indexes):
+        """Return [instant of the first prompt], [] if lines have no links or were compacted."""
+        earlier, own = self._index_from(0), self._own
+        if earlier.compacted or own.compacted or not (earlier.linked or own.linked):
             return []
-        return [at for index in indexes for at in index.prompts[:1]][:1]
+        return (earlier.prompts or own.prompts)[:1]
 
     def _read_earlier(self) -> Iterator[LineIndex]:
         """Yield the lines before the reading, in growing portions."""

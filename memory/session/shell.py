@@ -168,7 +168,7 @@ def judge_command(
     failed: bool = False,
     refused: bool = False,
 ) -> Run | None:
-    """Return a command with its outcome, None for noise and dayleaf.
+    """Return a command with its outcome; None for noise and dayleaf's own.
 
     command, output: raw text of the call and its result.  data: the host's structured result.
     failed: the host reported an error.  refused: it did not run.
@@ -204,6 +204,7 @@ def _explain(outcome: str, command: str, text: str) -> tellingline.TellingLines 
 
 
 def _classify_steps(command: str) -> _Steps | None:
+    """Return a command line's steps, None if dayleaf alone acts."""
     every = split_steps(command)
     keyed = [(at, key) for at, key in enumerate(parse_key(part) for _, part in every) if key]
     acting = [(at, key) for at, key in keyed if not is_noise(key)]
@@ -236,7 +237,7 @@ def _find_failing_step(
 
 
 def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
-    """Return the outcome by the output, where the status misleads."""
+    """Return the outcome, corrected by the output where the status misleads."""
     counts_failures = bool(_FAILURE_COUNT.search(summary))
     if outcome == OK and step.is_runner and (counts_failures or _has_failure_line(text, step)):
         return FAILED
@@ -271,6 +272,7 @@ def _strip_lines(text: str) -> Iterator[str]:
 
 
 def _find_status_hiders(steps: list[tuple[str, str]], index: int) -> tuple[str, ...]:
+    """Return what hides a step's exit status; see `_Step`."""
     if steps[index][1].endswith("&"):
         return ("&",)
     after = steps[index + 1 :]
@@ -287,6 +289,7 @@ def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
 
 
 def _parse_printed_status(command: str, text: str) -> str:
+    """Return the outcome that a command prints as a status, or ""."""
     prints = any(name in command for name in _STATUS_NAMES)
     status = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
     if status is None:

@@ -121,7 +121,7 @@ _LINE = (
 
 
 def _parse_go_test(text: str) -> list[Failure]:
-    """Return a failure for each failing Go test, those with a claim first."""
+    """Return a failure for each failing Go test, the telling ones first."""
     messages: dict[str, list[list[str]]] = {}  # by test: [place, message, lines behind it …]
     test = ""
     for line in text.split("\n"):
@@ -140,6 +140,7 @@ def _parse_go_test(text: str) -> list[Failure]:
 
 
 def _list_failing_leaves(text: str) -> list[str]:
+    """Return the failing Go tests that have no failing subtest."""
     failing = dict.fromkeys(re.findall(r"(?m)^[ \t]*--- FAIL: (\S+)", text))
     return [name for name in failing if not any(other.startswith(name + "/") for other in failing)]
 
@@ -160,7 +161,7 @@ def _explain_go_tests(
 
 
 def _find_assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Return (place, message) of a failed test's first claim."""
+    """Return (place, message) of the first line that says what failed."""
     joined = [(place, _join_message(message, more)) for place, message, *more in lines]
     sober = [row for row in joined if not re.search(_CHATTER, row[1])]
     claims = [row for row in sober if _has_claim(re.sub(r"\([^()]*\)", "", row[1]))]
@@ -333,7 +334,10 @@ def _format_failure(failure: Failure) -> str:
 
 
 def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
-    """Return the lines with the cause of a command's failure.  text: its output."""
+    """Return the lines with the cause of a command's failure.
+
+    text: the command's output.
+    """
     text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     if len(text) > _LONG:
         text = text[: _LONG // 2] + "\n" + text[-_LONG // 2 :]

@@ -126,6 +126,7 @@ class Reading:
             del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
+        """Tell whether the tool that an entry is of gives such entries."""
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
@@ -147,7 +148,7 @@ class Reading:
     def _read_lines(self) -> Iterator[bytes]:
         start = at = self.offset
         tail = b""
-        while at < self._stop or self.offset == start:
+        while at < self._stop or self.offset == start:  # one line at least
             block = self._read_block(at)
             if not block:
                 if self._ended and tail and parse_line(tail):
@@ -331,7 +332,7 @@ def validate_listed_path(path: str) -> str:
 
 
 def find_host_folder(env: dict[str, str]) -> str:
-    """Return the host's directory, or "".  CLAUDE_CONFIG_DIR, else `.claude` in HOME."""
+    """Return the host's directory (CLAUDE_CONFIG_DIR, else ~/.claude), or ""."""
     roots = list_roots(env)
     return files.real_path(roots[0].removesuffix("/projects")) if roots else ""
 
@@ -363,7 +364,7 @@ def read(path: str, offset: int = 0, limit: int = READ_LIMIT, ended: bool = Fals
 
 
 class StretchEnd(NamedTuple):
-    """The end of a stretch of a session.
+    """The end of a part (stretch) of a session.
 
     offset: of the last line.
     switch: whether another branch is checked out there.
@@ -375,7 +376,7 @@ class StretchEnd(NamedTuple):
 
 
 def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line), a line over LONGEST in parts.  Raises OSError."""
+    """Yield (offset, line); a line over LONGEST comes in parts.  Raises OSError."""
     with os.fdopen(_open(path), "rb", BLOCK) as file:
         file.seek(offset)
         for line in iter(partial(file.readline, LONGEST + 1), b""):
@@ -436,7 +437,7 @@ class EntryStream(Protocol):
 
 
 class TranscriptReader(Protocol):
-    """A reader of session transcripts: this module, or another agent's."""
+    """A reader of session transcripts: this module or another agent's."""
 
     def read(
         self, path: str, offset: int = 0, limit: int = READ_LIMIT, ended: bool = False

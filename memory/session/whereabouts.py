@@ -129,13 +129,16 @@ class TranscriptFolders:
 
 
 def find_transcript(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return a session's transcript, or "".  named: its path where known, not yet trusted."""
+    """Return a session's transcript, or "".
+
+    named: its path where known, not yet trusted.
+    """
     path = transcript.validate_path(named, env)
     return path or (TranscriptFolders(env).find(session) if session else "")
 
 
 def make_folder_prefix(directory: str) -> str:
-    """Return the prefix of the host's folders for a directory."""
+    """Return how the names of the host's folders for a directory begin."""
     return re.sub("[^A-Za-z0-9]", "-", directory)[:LONG]
 
 
@@ -153,7 +156,7 @@ def list_worktrees(git: str) -> list[str]:
 
 
 def list_stems(folder: str, suffix: str) -> list[str]:
-    """Return the names in a folder that have a suffix, without it."""
+    """Return a folder's names that end in a suffix, without the suffix."""
     names = files.list_visible(folder)
     return [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
 
