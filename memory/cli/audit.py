@@ -137,7 +137,7 @@ def redact(call: Call) -> int:
         lines = _holder_lines(finder, held)
         lines.append("%s of %s contain it, %s in all" % (len(held), number, hits))
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        others = sum(holder.role == erasure.OTHER for holder in held) * (not everywhere)
+        others = 0 if everywhere else sum(holder.role == erasure.OTHER for holder in held)
         number = format_count(len(erasure.select_cleanable(held, everywhere)), "file")
         if not ask_confirmation("remove it from %s? type yes: " % number):
             return _report_plan(call, finder, held, others)
@@ -170,6 +170,7 @@ def _find_record(call: Call, id: str) -> Record:
 
 
 def _list_texts(call: Call, record: Record) -> dict[str, str]:
+    """Return the texts to remove, each with the mark that replaces it."""
     from memory.health import erasure
 
     raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")

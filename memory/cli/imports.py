@@ -40,7 +40,7 @@ MOST_REFRESHED = 16  # records; for more, comparing all files with the index is 
 
 
 class Batch(NamedTuple):
-    """One pass of an import.
+    """Sources that an import reads in one pass.
 
     from_: name of the origin. tier: of new records. found, skipped: sources. pieces: of the found
         ones. covered: whether the pieces hold all sources of a path.
@@ -107,6 +107,7 @@ def _warn_of_outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _make_path_filter(call: Call, root: str, tier: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a record's source lies below a folder."""
     base = "" if root == call.place.root else otherfiles.record_path(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -197,6 +198,7 @@ def _list_places(call: Call) -> list[layout.Place]:
 
 
 def _find_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
+    """Return (past sessions of the client or another agent, unread files)."""
     agent = call.options.agent
     found = backfill.find_sessions(call.env)
     if agent:
@@ -425,9 +427,9 @@ def _index_imported(call: Call, imported: Iterable[backfill.ImportedSession]) ->
     found: list[Discovery] = []
     for place, names in changed.values():
         store = Store(place, call.settings, call.now)
-        dropped = any("/rules/" in name for name in names) and lessons.archive_contradicted_wishes(
-            store
-        )
+        dropped: list[str] = []
+        if any("/rules/" in name for name in names):
+            dropped = lessons.archive_contradicted_wishes(store)
         refresh_index(place, call.now, names, 0 if dropped else MOST_REFRESHED)
         rows = walls.update_walls(place, call.settings, call.now)
         found += discoveries.find_discoveries(store, names, rows)
@@ -464,16 +466,17 @@ def _report_sessions(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    dry, skipped = (
-        call.options.dry_run,
-        [session.skip for session in imported if session.skip] + unread,
-    )
+    dry = call.options.dry_run
+    skipped = [session.skip for session in imported if session.skip] + unread
     records = sorted(name for session in imported for name in session.written)
     checkpoints = [name for name in records if "/checkpoints/" in name]
     conversations = [name for name in records if "/conversations/" in name]
     plan = backfill.Plan(len(checkpoints), len(conversations))
     if dry:
-        plan = backfill.Plan(*map(sum, zip(*(session.plan for session in imported))))
+        plans = [session.plan for session in imported]
+        plan = backfill.Plan(
+            sum(each.checkpoints for each in plans), sum(each.conversations for each in plans)
+        )
     counts, sessions = _count_sessions(imported), len(imported) + len(unread)
     lines = [_format_summary(counts, sessions, plan, len(skipped), dry)]
     lines += _skipped_lines(imported, unread)
@@ -489,7 +492,7 @@ def _report_sessions(
         **counts,
         "checkpoints": checkpoints,
         "conversations": conversations,
-        "discoveries": [{**session._asdict(), "at": clock.iso(session.at)} for session in found],
+        "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
         "skipped": [skip._asdict() for skip in skipped],

@@ -205,7 +205,7 @@ def _list_settings(call: Call) -> int:
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
-    """Do what a setting needs beyond its file; return lines on it."""
+    """Carry out what a setting changes outside its file; return lines on it."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         return [registry.offer("mcp", "register")(call.env, bool(value))]
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
@@ -326,7 +326,7 @@ def _switch(call: Call, on: bool) -> int:
 def _switch_mine(call: Call, on: bool) -> int:
     path, mode = find_settings_file(call, "mine")
     listed = call.settings["capture.projects"] == "listed"
-    change_config(path, "capture.enabled", on if listed or not on else None, mode)
+    change_config(path, "capture.enabled", None if on and not listed else on, mode)
     change_config(path, "load.enabled", None if on else False, mode)
     line = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
     if not on:

@@ -26,7 +26,7 @@ def _is_person_present(call: Call) -> bool:
 
 
 def keep(call: Call) -> int:
-    """Keep what waits under an id, or the user's words as an approved rule."""
+    """Approve what waits under an id, or keep the user's words as a rule."""
     if len(call.words) == 1 and _ID.fullmatch(call.words[0]):
         return _keep_waiting(call)
     return _keep_words(call)

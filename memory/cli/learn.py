@@ -75,7 +75,7 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
 
 
 def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
-    """Return the acceptance by a person or another session, or {}."""
+    """Return the keys that accept a candidate learnt again, {} within its session."""
     if find_author(call) != "agent":
         return {"accepted": True}
     again = candidate.meta.get("session") not in (None, find_session_id(call))
@@ -83,11 +83,12 @@ def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
 
 
 def _mark_candidate(call: Call) -> dict[str, Any]:
-    """Return the mark of what a session's model wrote, {} for a person."""
+    """Return the key that makes a model's learning a candidate, {} for a person's."""
     return {"accepted": False} if find_author(call) == "agent" else {}
 
 
 def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
+    """Add tags and versions to a learning; accept it if it is learnt again."""
     options = call.options
 
     def changes(now: Record) -> dict[str, object]:
@@ -252,6 +253,7 @@ def _mark_forgotten(call: Call, found: Record) -> None:
 
 
 def _list_staying(store: Store, gone: Record) -> tuple[list[str], list[str]]:
+    """Return (ids, line for the user) of the session's records that stay."""
     session = str(gone.meta.get("session") or "") if gone.kind in layout.DATED_KINDS else ""
     stays = [
         record for record in conversations.find_by_session(store, session) if record.id != gone.id
@@ -390,7 +392,7 @@ def _make_forget_filter(call: Call, there: Sequence[Record]) -> Callable[[Record
 
     options, text = call.options, _fold_text(call.options.mentions or "")
     file = make_relative(options.file or "", call.place.root)
-    is_of_day = _make_day_filter(call, there) if options.day else bool
+    is_of_day = _make_day_filter(call, there) if options.day else lambda record: True
 
     def is_meant(record: Record) -> bool:
         return (
@@ -403,7 +405,7 @@ def _make_forget_filter(call: Call, there: Sequence[Record]) -> Callable[[Record
 
 
 def _make_day_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], bool]:
-    """Return a filter for a day's records, and those that tell its turns."""
+    """Return a function that tells whether a record is of the day, or of its turns."""
     start, end = (call.parse_time(call.options.day, ends) for ends in (False, True))
     telling = _find_telling(there, start, end)
     known = {fence.field(record, "session") for record in there if _is_talk(record)}
@@ -421,7 +423,7 @@ def _is_talk(record: Record) -> bool:
 
 
 def _find_telling(there: Sequence[Record], start: float, end: float) -> set[str]:
-    """Return the names of the records that tell a period's turns."""
+    """Return the names of the records that describe a period's turns."""
     from memory.recall import hit
 
     telling: set[str] = set()

@@ -218,7 +218,7 @@ def _refuse_extra_words(verb: Verb, call: Call) -> None:
 
 
 def import_module_of(name: str) -> ModuleType:
-    """Import a verb's module; raise UsageError for a missing door."""
+    """Import a verb's module; raise UsageError if its optional part is missing."""
     if VERBS[name].module == "doors":
         found: ModuleType = registry.verb(name)
         return found

@@ -125,14 +125,14 @@ FILTER_NAMES = (
 def _make_query(call: Call, words: str, limit: int | None) -> Query:
     from memory.recall import question
 
-    o = vars(call.options)  # `resource search` has fewer options
+    options = vars(call.options)  # `resource search` has fewer
     given = {
         "query": words or None,
-        "from": o.get("from_"),
-        "semantic": o.get("semantic") or None,
-        "lexical": o.get("lexical") or None,
+        "from": options.get("from_"),
+        "semantic": options.get("semantic") or None,
+        "lexical": options.get("lexical") or None,
         "limit": limit,
-        **{name: o.get(name.replace("-", "_")) for name in FILTER_NAMES},
+        **{name: options.get(name.replace("-", "_")) for name in FILTER_NAMES},
     }
     return question.query_from_options(given, call.now, call.offset)
 

@@ -260,10 +260,8 @@ def _list_resources(call: Call, words: list[str]) -> int:
         if wanted in (None, "both", material.resource_type(record))
     ]
     for record in recall.refresh_scripts(call, found):
-        state, kind = (
-            material.compare_with_source(record, call.place),
-            material.resource_type(record),
-        )
+        state = material.compare_with_source(record, call.place)
+        kind = material.resource_type(record)
         if call.options.stale and state.word == material.FRESH:
             continue
         states = approvalstate.list_script_states([record], call.place)
@@ -386,8 +384,8 @@ WORDS: dict[str, Callable[[Call, list[str]], int]] = {
 def tier(call: Call) -> int:
     """Add, list or remove folders of markdown as tiers."""
     run, rest = call.choose_part(TIER_WORDS)
-    if len(rest) != (run is not _tier_list):
-        takes = "no more words" if run is _tier_list else "one directory"
+    number, takes = (0, "no more words") if run is _tier_list else (1, "one directory")
+    if len(rest) != number:
         raise UsageError("tier %s takes %s" % (call.words[0], takes))
     return run(call, *rest)
 

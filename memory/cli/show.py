@@ -63,7 +63,7 @@ def show(call: Call) -> int:
         ("linked from", ", ".join("%s (%s)" % row for row in inward)),
         ("outcome", format_counts(counts, call.now) if any(counts) else ""),
         ("feedback", "; ".join(list_reasons(found))),
-        ("freshness", freshness * (shown.freshness != claims.UNKNOWN)),
+        ("freshness", freshness if shown.freshness != claims.UNKNOWN else ""),
         *screen.group_claims(shown.claims),
         ("merged", merged and stands % (merged, merged)),
         ("file", shown.path),
@@ -73,6 +73,7 @@ def show(call: Call) -> int:
 
 
 def _show_distant(call: Call, missing: StoreError) -> int:
+    """Show a record that only the database holds; missing: raised without one."""
     known = lookup.find_distant(call.place, call.single_word("ID"), find_dsn(call), missing)
     if call.options.outline:
         return _show_outline(call, known.record)
@@ -200,6 +201,7 @@ def _localize_turn(turn: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], wanted: str) -> Turn:
+    """Find a turn by its number or local time, or by UTC where only that fits."""
     local = [turn._replace(at=localtimes.to_local(turn.at).replace(" ", "T")) for turn in turns]
     is_local = any(turn.at.endswith(wanted) for turn in local)
     is_utc = not is_local and any(turn.at.endswith(wanted) for turn in turns)

@@ -147,9 +147,12 @@ def _ask_providers(
 
 
 def _make_cache_key(call: Call, question: str) -> str:
-    o, settings = call.options, call.settings
-    moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
-    if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
+    options, settings = call.options, call.settings
+    # with one of these no answer is kept
+    names = ("since", "days", "from_", "to", "workspace", "semantic", "save", "no_cache")
+    if any(getattr(options, name) for name in names) or settings["recall.semantic"]:
+        return ""
+    if not settings["distill.cache"]:
         return ""
     folders = list(filter(os.path.isabs, call.env.get("PATH", "").split(os.pathsep)))
     clients = [
@@ -159,7 +162,7 @@ def _make_cache_key(call: Call, question: str) -> str:
     ]
     about = [layout.read_branch(call.place.git), *manifests.stat_manifests(call.place.root)]
     return cache.answer_key(
-        [question, call.place.project, *clients, *map(str, about)], vars(o), settings.values
+        [question, call.place.project, *clients, *map(str, about)], vars(options), settings.values
     )
 
 
@@ -197,6 +200,7 @@ def _explain_answer(digest: Digest, found: RecallResult) -> list[str]:
 
 
 def _save_answer(call: Call, question: str, digest: Digest, found: RecallResult) -> Record | None:
+    """Keep an answer as a learning, in place of an earlier answer."""
     if not (call.options.save and digest.bullets):
         return None
     from memory.distill.digests import format_bullets
@@ -227,7 +231,7 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
     from memory.distill import digests
 
     return {
-        "bullets": [{"text": b.text, "ids": list(b.ids)} for b in digest.bullets],
+        "bullets": [{"text": each.text, "ids": list(each.ids)} for each in digest.bullets],
         "provider": digest.provider,
         "tokensIn": digest.tokens_in,
         "tokensOut": digest.tokens_out,

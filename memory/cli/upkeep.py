@@ -72,11 +72,12 @@ def _finish_moves(call: Call, problems: Iterable[str]) -> None:
 
 
 def _count_successes(call: Call) -> Mapping[str, int]:
-    folds = [
+    """Return how often each record helped, by id."""
+    tallies = [
         lookup.credit_successors(call.place, ledger.read(book))
         for book in ledger.ledgers(call.place)
     ]
-    return {id: fold.counts(id).up for fold in folds for id in fold.rows}
+    return {id: tally.counts(id).up for tally in tallies for id in tally.rows}
 
 
 def _format_changes(changes: Iterable[Change], applied: bool) -> list[str]:
@@ -259,6 +260,7 @@ def _restore_backup(call: Call, named: str, path: str) -> int:
 
 
 def _check_restore(call: Call, path: str) -> None:
+    """Raise UsageError for options that do not go together."""
     options = call.options
     if options.replace and not options.merge:
         raise UsageError("--replace needs --merge")
@@ -356,7 +358,7 @@ def _format_restored(
 ) -> list[str]:
     number = restoration.count_states(plan)
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
-    gone = number[restoration.FORGOTTEN] * (not replace)
+    gone = 0 if replace else number[restoration.FORGOTTEN]
     made = found.made[:16].replace("T", " ")
     parts = (
         same and "%d were there already" % same,

@@ -15,7 +15,7 @@ from memory.core import DayleafError, UsageError, files, layout
 
 
 class Door(NamedTuple):
-    """An optional door.
+    """A part of dayleaf that may be missing, such as vectors or sync.
 
     package: its package. page: its page in the docs. verbs: each verb's module. offers:
         `module:name` of everything else.
@@ -79,10 +79,7 @@ DOORS = {
 
 
 def verb(name: str) -> Any:
-    """Return the module of a door's verb.
-
-    Raises UsageError where there is none.
-    """
+    """Import the module of a door's verb; raise UsageError without that door."""
     for door in DOORS.values():
         if name in door.verbs:
             return _module(door, door.verbs[name], name)
@@ -90,9 +87,9 @@ def verb(name: str) -> Any:
 
 
 def offer(name: str, what: str) -> Any:
-    """Return an offer of a door.
+    """Return what a door offers, such as `state` of `vectors`.
 
-    Raises UsageError where the door is missing.
+    Raises UsageError without the door.
     """
     door = DOORS.get(name)
     if door is None:
@@ -103,12 +100,12 @@ def offer(name: str, what: str) -> Any:
 
 
 def optional(name: str, what: str) -> Any:
-    """Return an offer of a door, None without the door."""
+    """Return what a door offers, None without the door."""
     return offer(name, what) if name in DOORS else None
 
 
 def having(what: str) -> list[str]:
-    """Return the names of the doors with a given offer."""
+    """Return the names of the doors that offer a thing, such as `check`."""
     return [name for name, door in DOORS.items() if what in door.offers]
 
 

@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 
 def finding(severity: str, what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
-    """Return a finding of doctor, which sets `about`."""
+    """Return a finding without `about`, which doctor fills in."""
     return Finding(severity, "", what, remedy, place, line)
 
 
@@ -59,6 +59,6 @@ def fail(what: str, remedy: str) -> Finding:
 
 
 def record_path(place: Place, name: str) -> str:
-    """Return the path of a record's file, its name without a tier."""
+    """Return the path of a record's file, or its name if the tier is absent."""
     root = dict(place.tiers()).get(name[:1])
     return root + name[1:] if root else name

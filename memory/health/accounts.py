@@ -44,7 +44,7 @@ EVENT_KEYS = (
 def _find_session_with(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return (latest session with fitting receipts, these), ("", []) for none."""
+    """Return (latest session with receipts that fit, these receipts)."""
     for name in sessions:
         rows = [row for row in _read_receipts(place, name) if fits(row)]
         if rows:
@@ -112,7 +112,7 @@ def _has_run(place: layout.Place, session: str) -> bool:
 def find_disabled_pushes(
     place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS
 ) -> list[dict[str, str]]:
-    """Return `where` and `remedy` of each setting and session without pushes.
+    """Return each place where pushes are switched off, with its remedy.
 
     most: number of latest sessions to check.
     """
@@ -133,7 +133,7 @@ def find_disabled_pushes(
 
 
 def find_disabled_capture(settings: config.Config) -> list[dict[str, str]]:
-    """Return `where` and `remedy` of the setting against capture."""
+    """Return the place where capture is switched off, with its remedy."""
     if settings["capture.enabled"]:
         return []
     source = settings.sources["capture.enabled"]
@@ -160,7 +160,7 @@ def read_sessions(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any
 
 
 def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return the latest pushes of one record.
+    """Return the latest times that the model got a record.
 
     Each has session, t, event, prompt, score and reason.
     """
@@ -191,15 +191,15 @@ def _read_receipts(place: layout.Place, session: str) -> list[dict[str, Any]]:
         rows = receipts.read(place.receipts(session))
     except OSError:
         return []
-    fresh = "first"
+    next_prompt = "first"
     lost = {str(row.get("tag", "")) for row in rows if row.get("event") == "lost"} - {""}
     for row in rows:
         event = str(row.get("event"))
         if event == "start" and row.get("source") in receipts.RESETS:
-            fresh = "reset"
-        row["moment"] = fresh if event == "prompt" else event if event in MOMENTS else ""
+            next_prompt = "reset"
+        row["moment"] = event if event in MOMENTS else ""
         if event == "prompt":
-            fresh = "later"
+            row["moment"], next_prompt = next_prompt, "later"
         if receipts.get_receipt_tag(row) in lost:
             row["lost"] = True
     return rows
@@ -211,14 +211,14 @@ Uses = set[tuple[str, str, str]]  # 8 hex of the session, 8 hex of the prompt or
 
 
 def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
-    """Return the ledger's key of a shown record's use."""
+    """Return the key by which the ledger notes the use of a shown record."""
     return ledger.hash_id(session), ledger.hash_id(str(row.get("prompt") or "")), id
 
 
 def count_by_moment(
     sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
 ) -> list[dict[str, Any]]:
-    """Return the number of pushes and uses by moment.
+    """Count the records given and used at each moment of a session.
 
     times: receipts. given: receipts whose records reached the model. pushed: these records. used:
     the records then used, None where this is not recorded; at starts each record counts once a
@@ -278,7 +278,7 @@ def _chosen_items(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of ids, also of records not in the loaded index."""
+    """Return the titles of records by id, from a second index where needed."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -309,7 +309,7 @@ def _read_index_titles(index: indexview.Index, ids: set[str]) -> dict[str, str]:
 
 
 def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> dict[str, Any]:
-    """Return the loader's choice for a prompt of a new session.
+    """Report which records the first prompt of a session would get, and why.
 
     Raises UsageError for an empty prompt.
     """

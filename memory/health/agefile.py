@@ -39,7 +39,7 @@ def parse_recipient(word: str) -> Any:
 
 
 def make_encryptor(to: Any) -> Callable[[str, str], None]:
-    """Return a function that encrypts (a file, into a new path)."""
+    """Return a function that encrypts a file into a new file."""
 
     def seal(plain: str, path: str) -> None:
         pyrage = import_pyrage()

@@ -155,6 +155,7 @@ def _lock_store(home: str) -> Iterator[None]:
 
 
 def _list_roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
+    """Yield (name in the backup, folder) of what is backed up."""
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
@@ -225,6 +226,7 @@ def _add_files(
 def _list_files(
     roots: list[tuple[str, str]],
 ) -> tuple[list[tuple[str, int, int]], list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return (folders, files, what is left out and why), each sorted."""
     folders: list[tuple[str, int, int]] = []
     found: list[tuple[str, str]] = []
     left: list[tuple[str, str]] = []
@@ -428,7 +430,7 @@ def _read_pieces(path: str, unpacked: _TarReader, size: int) -> Iterator[bytes]:
 
 
 def is_safe_name(name: str) -> bool:
-    """Tell whether a name is one of a kept or shared file."""
+    """Tell whether a name in a backup stays inside the home or `.dayleaf`."""
     parts = name.split("/")
     return (
         len(name) <= 1024
@@ -443,7 +445,7 @@ def is_safe_name(name: str) -> bool:
 
 
 def _check_member(info: tarfile.TarInfo, more: dict[str, str]) -> tuple[str, int]:
-    """Return (name, size) of a member; raises ValueError for an alien one.
+    """Return (name, size) of a tar's member; raises ValueError for an unsafe one.
 
     more: the fields of its extended header.
     """

@@ -96,7 +96,7 @@ def find_open_files(place: layout.Place) -> Iterator[str]:
 
 
 def find_files_with_mode(place: layout.Place, bits: int) -> Iterator[str]:
-    """Yield the home's files with any of some permission bits."""
+    """Yield the home's files that have one of the permission bits."""
     for _, path, stat in walk.walk_entries(
         place.home, lambda name: name not in ("runtime", "cache")
     ):
@@ -228,7 +228,7 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
-    """Report an unproved claim or an offer of another workspace."""
+    """Report a workspace that is claimed without proof, or that may be ours."""
     lost = "" if place.git else layout.find_lost_checkout(place.root)
     if lost:
         yield warn(

@@ -137,7 +137,7 @@ def _encoding(raw: bytes) -> str:
 
 
 def make_finder(texts: Mapping[str, str]) -> Finder:
-    """Return a finder of texts with their marks."""
+    """Return a finder for texts, each with the mark that replaces it."""
     exact: dict[bytes, str] = {}
     folded: dict[bytes, str] = {}
     alone: set[bytes] = set()
@@ -203,7 +203,9 @@ def _list_spellings(text: str) -> list[str]:
 def _base64_forms(text: str) -> Iterator[bytes]:
     # at three offsets and in both alphabets, the characters of the text's bits alone
     data = text.encode("utf-8", "surrogateescape")
-    for offset in range(3) if len(data) >= SHORTEST_BASE64 else ():
+    if len(data) < SHORTEST_BASE64:
+        return
+    for offset in range(3):
         encoded = base64.b64encode(b"\0" * offset + data)
         inner = encoded[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
         yield inner
@@ -265,7 +267,7 @@ class ErasureResult(NamedTuple):
 
 
 def find_refusal(found: Finder) -> str:
-    """Return the reason against removing a text, or ""."""
+    """Return why a text must not be removed, or ""."""
     if found.count(b""):
         return "it matches empty text"
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
@@ -277,7 +279,7 @@ def find_refusal(found: Finder) -> str:
 def search(
     place: Place, found: Finder, own: frozenset[str], progress: Progress = lambda done: None
 ) -> tuple[int, list[Holder]]:
-    """Search home and shared tier; return (files searched, holders).
+    """Search home and shared tier for texts; return (files read, files with a text).
 
     own: paths of the record whose text is removed. progress: called with the files searched so far.
     """
@@ -310,6 +312,7 @@ def _spare_project_paths(found: Finder, place: Place) -> Finder:
 
 
 def _role(path: str, place: Place) -> str:
+    """Return what a file is by its path: OTHER, LOG, DERIVED …"""
     if path.startswith(place.home + "/"):
         parts = path[len(place.home) + 1 :].split("/")
     else:
@@ -340,7 +343,7 @@ def _role_in_tier(inner: list[str], file: str) -> str:
 
 
 def select_cleanable(held: Iterable[Holder], everywhere: bool) -> list[Holder]:
-    """Return the holders that `erase` changes."""
+    """Return the files that `erase` changes; everywhere: other records too."""
     roles = LEFT if everywhere else (*LEFT, OTHER)
     return [holder for holder in held if holder.role not in roles]
 
@@ -354,7 +357,7 @@ def erase(
     now: float,
     progress: Progress = lambda done: None,
 ) -> ErasureResult:
-    """Remove texts from the `select_cleanable` files, delete derived files, search again."""
+    """Remove texts from files, delete derived files, search again."""
     todo = select_cleanable(held, everywhere)
     problems = [
         "%s contains it and stays: it is the path of a project" % path
@@ -408,7 +411,7 @@ def _clean_file(
 
 
 def _drop_marked(value: Any, marked: Any) -> list[Any] | None:
-    """Return the labels that hold no text, or None."""
+    """Return the labels from which no text was removed, or None."""
     pairs = zip(value, marked) if isinstance(value, list) else ()
     return [label for label, changed in pairs if label == changed] or None
 
@@ -443,7 +446,7 @@ def _mark_word(mark: str) -> str:
 
 
 def _restore_marks(value: Any, marks: Mapping[str, str]) -> Any:
-    """Return a head's value with marks in place of their words."""
+    """Return a head's value with marks in place of the marks' words."""
     if isinstance(value, list):
         return [_restore_marks(item, marks) for item in value]
     if isinstance(value, dict):
@@ -475,8 +478,10 @@ def _update_hashes(tiers: TierWriter, hashes: dict[bytes, bytes]) -> None:
             data = data.replace(old, new)
         return data
 
+    if all(old == new for old, new in hashes.items()):
+        return
     folder = tiers.place.home + "/workspaces"
-    for key in files.list_folder(folder) if any(old != new for old, new in hashes.items()) else ():
+    for key in files.list_folder(folder):
         with suppress(FileNotFoundError, NotADirectoryError, StoreError):
             tiers.rewrite("%s/%s/journal.jsonl" % (folder, key), update)
 
@@ -536,7 +541,7 @@ def _forget_trace(tiers: TierWriter, holder: Holder, named: Finder, now: float) 
 
 
 def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
-    """Remove the copies and traces of deleted records; return the remaining holders.
+    """Remove copies and traces of deleted records; return files that still name them.
 
     Copies for an undo are deleted, file names leave logs and states.
     """
@@ -570,7 +575,7 @@ def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Hold
 
 
 def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
-    """Return a finder of texts, plain and JSON-escaped."""
+    """Return a finder for texts as they are and JSON-escaped."""
     forms = {form for text in texts for form in (text, fastjson.quote(text)[1:-1])}
     known = [form.encode("utf-8", "surrogateescape") for form in sorted(forms, key=len)]
     marks = {form.lower(): mark for form in known}
@@ -586,6 +591,7 @@ def _remove_file(tiers: TierWriter, path: str, role: str, now: float) -> None:
 
 
 def _blank_state(path: str) -> None:
+    """Remove a session's texts from its state of capture."""
     with files.Lock(path + ".lock", wait=True):
         state = progress.load(path + ".json")
         if state is None:

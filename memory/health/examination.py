@@ -381,6 +381,7 @@ def mend_faults(place: layout.Place, now: float) -> list[str]:
 
 
 def _close_to_others(place: layout.Place) -> Iterator[str]:
+    """Take other users' permissions from the home and its files."""
     if os.name == "nt" or not files.is_folder(place.home):
         return
     mode = os.stat(place.home).st_mode

@@ -53,7 +53,7 @@ NO_VECTORS = {
 
 
 def read_vector_state(place: layout.Place) -> dict[str, Any]:
-    """Return the state of a place's vectors, zeros without the door."""
+    """Return the state of a place's vectors, zeros if these are not installed."""
     found = registry.optional("vectors", "state")
     return dict(found(place)) if found else dict(NO_VECTORS)
 
@@ -108,6 +108,7 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
 def _read_indexed(
     store: Store, rows: Sequence[Doc], walked: walk.Listing
 ) -> Iterator[Doc | Record]:
+    """Yield the documents of an index, and the records that it lacks."""
     by_name = {row.name: row for row in rows}
     return store.each_by(
         lambda name: by_name.get(name) or store.read(name), store.names(walked=walked)
@@ -166,7 +167,7 @@ def _index_figures(index: indexview.Index, path: str, walked: walk.Listing) -> d
 
 
 def preview_upkeep(store: Store, walked: walk.Listing) -> tuple[str, int]:
-    """Return (why upkeep is due or "", changes), ("", -1) for many files."""
+    """Return (why upkeep is due or "", number of changes or -1 if not counted)."""
     if len(walked.found) > FEW_FILES:
         return "", -1
     found = housekeeping.plan_upkeep(store, {})
@@ -334,7 +335,7 @@ def _sum_field(rows: Iterable[dict[str, Any]], key: str) -> int:
 def _measure_times(
     sessions: Sequence[Session], place: layout.Place, since: float
 ) -> dict[str, Any]:
-    """Return runs, median and 95th percentile of hooks and captures."""
+    """Return how often hooks and captures ran, with median and 95th percentile."""
     hooks, captures = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for session in sessions:
         for row in session.rows:
@@ -355,7 +356,8 @@ def percentile(values: Sequence[int], percent: int) -> int:
 
 
 def _as_integer(value: Any) -> int:
-    return int(value) if isinstance(value, (int, float)) and value - value == 0 else 0
+    is_finite = isinstance(value, (int, float)) and value - value == 0
+    return int(value) if is_finite else 0
 
 
 # ---- what was used, and what it cost

@@ -178,9 +178,10 @@ def _is_usable(record: Record) -> bool:
 
 
 def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records; the same in any order of records.
+    """Draft golden queries from records.
 
-    A session's query is the request of its checkpoint, another record's its title in other words.
+    Their order changes nothing. A session's query is the request of its checkpoint, another
+    record's its title in other words.
     clean: removes secrets from texts, before their words are reordered.
     """
     covered = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}

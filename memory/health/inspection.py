@@ -190,7 +190,7 @@ def find_secrets(
 
 
 def cache_facts(store: Store, docs: Sequence[Doc], seconds: float) -> None:
-    """Cache audit facts of new records, the newest first.
+    """Compute and cache what an audit asks of new records, newest first.
 
     docs: the first document of each record of the store. seconds: of CPU.
     """
@@ -393,7 +393,7 @@ def read_last(place: Place) -> dict[str, Any]:
 
 
 def run_git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
-    """Return git's output with the index of the next commit, None on failure."""
+    """Run git on the index of the next commit; return its output or None."""
     from memory.store import safegit
 
     # `git commit -a` and `git commit FILE` have an index of their own
@@ -425,10 +425,9 @@ def find_staged_secrets(
     listing = run_git(place, env, "diff", *options.split(), DAYLEAF_FILES)
     if listing is None:
         raise StoreError(REFUSED % place.root)
-    rows = [
-        (path, row.decode("ascii").split())
-        for row, path in zip(*[iter(listing.split(b"\0")[:-1])] * 2)
-    ]
+    # of each file (old mode, new mode, old blob, new blob, status), then its path
+    words = listing.split(b"\0")[:-1]
+    rows = [(path, row.decode("ascii").split()) for row, path in zip(words[::2], words[1::2])]
     blobs = [(os.fsdecode(path), row[3]) for path, row in rows if row[1] != SUBMODULE_MODE]
     request = "".join(blob + "\n" for _, blob in blobs).encode("ascii")
     contents = run_git(place, env, "cat-file", "--batch", given=request)

@@ -69,7 +69,7 @@ def measure_rankers(
     offset: clock.Offset,
     progress: Progress,
 ) -> Measurement:
-    """Ask every golden query of every available ranker.
+    """Measure every available ranker with every golden query.
 
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
     vectors. Raises StoreError where no query is left to ask.
@@ -82,8 +82,8 @@ def measure_rankers(
             "queries from those that do" % file.path
         )
     answers, notes = _ask_rankers(store, env, asked, records, offset, progress)
-    used = (SEMANTIC,) * bool(store.config["recall.semantic"]) + (FUZZY, LEXICAL)
-    main = next(ranker for ranker in used if ranker in answers)
+    best_first = (SEMANTIC, FUZZY, LEXICAL) if store.config["recall.semantic"] else (FUZZY, LEXICAL)
+    main = next(ranker for ranker in best_first if ranker in answers)
     answers[main] = {
         golden.id: answers[golden.ranker if golden.ranker in answers else main][golden.id]
         for golden in asked

@@ -19,7 +19,7 @@ MEASURED = 20  # newest conversations whose tokens are counted
 
 
 def follow_up(store: Store, written: generation.StoredNote) -> list[str]:
-    """Give a checkpoint its note's title; keep lessons and wishes.
+    """Copy a new note's title to its checkpoint; store its lessons and wishes.
 
     Returns the names of the changed records.
     """
@@ -56,9 +56,9 @@ def mark_answered(home: str) -> None:
 
 
 def mean_tokens(store: Store, least: int = 1) -> int:
-    """Return a note's mean tokens for the newest conversations.
+    """Return how many tokens a note costs on average.
 
-    0 for fewer than `least` conversations worth a note.
+    Of the newest conversations; 0 for fewer than `least` conversations worth a note.
     """
     newest = islice(_find_newest_conversations(store), MEASURED)
     sizes = [instruction.build_for_record(talk).tokens for talk in newest]

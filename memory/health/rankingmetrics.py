@@ -18,7 +18,7 @@ CUTS = (1, 5, 10)
 
 
 def content_words(text: str) -> list[str]:
-    """Return a text's words without stop words, else all words."""
+    """Return a text's words without stop words, or all if it has no others."""
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if word not in STOP_WORDS] or found
 

@@ -95,7 +95,7 @@ def _sort(found: Iterable[Finding]) -> list[Finding]:
 def check_file(
     name: str, data: bytes, path: str, place: Place, config: Config, linked: LinkNames
 ) -> list[Finding]:
-    """Return the sorted findings of one file.
+    """Return the faults of one file, sorted.
 
     name: in the index, even if it is not there. path: for the findings.
     """
@@ -130,6 +130,7 @@ Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 
 
 def _check_reading(record: Record, lines: dict[str, int]) -> Iterator[Row]:
+    """Report the problems that were met in reading a record."""
     for problem in record.problems:
         match = _PROBLEM.match(problem)
         line, message = (int(match[1]), match[2]) if match else (1, problem)
@@ -315,7 +316,7 @@ def _check_active_plans(place: Place, found: Iterable[Record]) -> list[Finding]:
 
 
 def _index_name(store: Store, path: str) -> str:
-    """Return a file's name in the index, outside the store by its folder."""
+    """Return a file's name in the index, outside the store one by its folder."""
     real = files.real_path(path)
     for letter, root in store.roots.items():
         if real.startswith(root + "/"):

@@ -122,6 +122,7 @@ class TierRecords(NamedTuple):
 
 
 def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
+    """Compare new records with those of the same id at the destination."""
     wanted = {step.kept.name: step for step in steps if step.state == NEW and _split_tier(step)[0]}
     tiers: dict[str, TierRecords] = {}
     compared: dict[str, Step] = {}
@@ -164,6 +165,7 @@ def _is_forgotten(record: records.Record, inner: str, known: TierRecords) -> boo
 def _split_tier(step: Step) -> tuple[str, str]:
     """Return (tier's directory, path below) of a record, ("", "") for another file."""
     parts = step.kept.name.split("/")
+    # how many parts name the tier: `shared`, `home/global`, `home/workspaces/<key>`
     size = 1 if parts[0] == bundle.SHARED else 2 if parts[1:2] == ["global"] else 3
     folders = [part for part in parts[size:] if part != archive.FOLDER]
     is_record = step.kept.name.endswith(".md") and folders[:1] and folders[0] in _FOLDERS
@@ -250,7 +252,7 @@ def apply(
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> RestoreResult:
-    """Write the files of a plan.
+    """Restore the files of a plan.
 
     path: the backup. tiers: of the target. replace: different files, too. progress: called with
     (files done, files). Raises StoreError where the backup has changed, OSError.

@@ -125,7 +125,7 @@ def after_prompt(event: dict[str, Any], env: dict[str, str], now: float) -> None
 
 
 def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
-    """Find the place of an event, settle its workspace, read its settings."""
+    """Prepare an event's job: its place, its workspace, its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
     if place.due or place.claimed:
         from memory.project import adoption
@@ -298,7 +298,7 @@ def _note_unarrived(todo: Job) -> None:
 
 
 def note_unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
-    """Note the blocks that did not reach the model, once; return their receipts.
+    """Note once each block that did not reach the model; return their receipts.
 
     The host writes every accepted block into the session's transcript. A turn without its block
     means that the host dropped the hook's output; the line `lost` lets a later prompt have the
@@ -333,7 +333,8 @@ def _find_past(rows: list[dict[str, Any]], data: bytes) -> list[dict[str, Any]]:
     has_later_turn = False
     for row in reversed(rows):
         has_turn = _has_turn(row, data)
-        if has_turn if row.get("event") == "prompt" else has_later_turn:
+        is_past = has_turn if row.get("event") == "prompt" else has_later_turn
+        if is_past:
             past.insert(0, row)
         has_later_turn = has_later_turn or has_turn
     return past
@@ -407,7 +408,7 @@ def _write_missing_notes(todo: Job) -> None:
 
 
 def _measure_notes(todo: Job) -> None:
-    """Measure the tokens of a note once, for the question at a start."""
+    """Measure once how many tokens a note costs, for the question at a start."""
     from memory.hook import signs
 
     home = todo.place.home

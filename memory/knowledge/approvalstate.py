@@ -63,7 +63,7 @@ def _find_state(
 
 
 def list_script_states(found: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
-    """Return scripts' states of approval, by the bytes of their files."""
+    """Return whether each script's present bytes are approved."""
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
     out = []
     for record in found:
@@ -112,7 +112,7 @@ def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
 
 
 def remember_announced(store: Store, announced: bool) -> None:
-    """Remember announced shared records; count waiting scripts.
+    """Note which shared records were announced, and how many scripts wait.
 
     announced: whether the user has just seen the new ones.
     """
@@ -128,6 +128,7 @@ def remember_announced(store: Store, announced: bool) -> None:
 
 
 def _remember_shared(place: layout.Place, names: Sequence[str], announced: bool) -> None:
+    """Remember the shared records' contents, unless a new one was not announced."""
     known, digests = announcements.read_known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):

@@ -64,13 +64,13 @@ def update_candidates(store: Store, rows: Sequence[Row]) -> None:
 
 
 def _is_undecided(record: Record) -> bool:
-    """Tell whether no person has decided on a wall's candidate."""
+    """Tell whether a record is a failure's candidate that waits for a person."""
     captured = record.source == "auto" and record.tier == PRIVATE and record.meta.get("session")
     return bool(captured and record.meta.get("wall")) and "accepted" not in record.meta
 
 
 def _find_misused_calls(store: Store, rows: Sequence[Row]) -> list[RepeatedFailure]:
-    """Return failures whose call was wrong in itself.
+    """Return the repeated failures whose command was wrong, not its input.
 
     Another call worked in two sessions, or in the last one.
     """

@@ -55,7 +55,7 @@ class Side(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two contradicting records; why: in a few words."""
+    """Two contradicting records, and in a few words why."""
 
     older: Side
     newer: Side
@@ -63,7 +63,7 @@ class Contradiction(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """What a sentence claims; negative: whether it denies."""
+    """A sentence prepared for comparison; negative: whether it denies."""
 
     said: str
     terms: frozenset[str]
@@ -79,7 +79,7 @@ class InvertedIndex(Generic[T]):
         self._count = 0
 
     def near(self, terms: Iterable[str], most: int = RARE) -> list[T]:
-        """Return the things under a text's `most` rarest terms, in order."""
+        """Return things that share one of the `most` rarest terms, oldest first."""
         rare = sorted(terms, key=lambda term: (len(self._under.get(term, ())), term))[:most]
         found = dict(row for term in rare for row in self._under.get(term, ())[-MOST:])
         return [found[number] for number in sorted(found)]
@@ -116,13 +116,13 @@ def find_contradictions(
 
 
 def _count_lookup_terms(claim: _Claim) -> int:
-    """Return how many of a sentence's terms find every similar one."""
+    """Return how many of a sentence's rarest terms find every similar sentence."""
     count = len(claim.terms)
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 
 
 def _may_conflict(one: Record, other: Record) -> bool:
-    """Tell whether two unlinked records share a version."""
+    """Tell whether two records can contradict: of one version and unlinked."""
     if one.name == other.name or one.id == other.id:
         return False
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
@@ -135,7 +135,7 @@ def _may_conflict(one: Record, other: Record) -> bool:
 
 
 def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
-    """Return a record's claims, cached if its head is unambiguous."""
+    """Return the claims of a record's sentences, from the cache if possible."""
     rows = cached_fact(
         None if record.unsure else kept,
         record.name,

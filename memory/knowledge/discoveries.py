@@ -44,7 +44,7 @@ class Discovery(NamedTuple):
 
 
 def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return the discoveries in newly written records.
+    """Return the decisions, failures and wishes in newly written records.
 
     rows: from `walls.update_walls`.
     """
@@ -70,7 +70,7 @@ def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
 
 
 def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
-    """Return checkpoints' decisions, newest first, until enough are telling."""
+    """Return the decisions of checkpoints, until MOST tell a lot."""
     found: list[Discovery] = []
     for record in map(strip_private_record, store.each_by(store.read, names)):
         for line in reversed(checkpointoutline.split_sections(record.body).get("decisions", [])):
@@ -122,7 +122,7 @@ def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Dis
 
 
 def _find_wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
-    """Return the waiting wishes among rules."""
+    """Return the user's wishes that wait as rules."""
     found: list[Discovery] = []
     for rule in store.each_by(store.read, names, partial(wishes.is_waiting, store)):
         times = str(rule.meta.get(wishes.TIMES) or "1")

@@ -69,7 +69,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _normalise_word(raw: str) -> str:
-    """Return a word without the marks around it, "" for a mark alone."""
+    """Return a word without punctuation around it, "" for punctuation alone."""
     if "`" in raw:
         return " ".join(raw.lstrip(_LEFT).rstrip(_RIGHT).split())
     if raw in _LEFT or raw in _RIGHT:
@@ -94,18 +94,13 @@ def is_mergeable(record: Record) -> bool:
 
 
 def hash_words(record: Record, kept: FactCache | None) -> str:
-    """Return 16 hex digits for a body's words."""
-    return str(
-        cached_fact(
-            kept,
-            record.name,
-            record.checksum,
-            "words",
-            lambda: files.sha256("\0".join(split_words(record.body)).encode("utf-8", "replace"))[
-                :16
-            ],
-        )
-    )
+    """Return a hash of a record's words, 16 hex digits."""
+
+    def compute() -> str:
+        words = "\0".join(split_words(record.body))
+        return files.sha256(words.encode("utf-8", "replace"))[:16]
+
+    return str(cached_fact(kept, record.name, record.checksum, "words", compute))
 
 
 def find_duplicates(
@@ -137,7 +132,7 @@ def find_duplicates(
 
 
 def _find_in_group(group: Sequence[Record], bound: Container[str]) -> Iterator[Duplicate]:
-    """Yield the duplicates among records of equal words, best first."""
+    """Yield the duplicates among records of equal words; group: best first."""
     stay: list[Record] = []
     for record in group:
         twin = next((one for one in stay if _may_replace(one, record)), None)
@@ -162,7 +157,7 @@ def _rank_key(
 
 
 def _authority(record: Record) -> int:
-    """Rank a person's or agent's record 0, a captured one 1, a candidate 2."""
+    """Return 0 for a person's or agent's record, 1 for dayleaf's, 2 for a candidate."""
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
@@ -174,13 +169,10 @@ def _may_replace(kept: Record, other: Record) -> bool:
     """
     if _authority(kept) > _authority(other) or bool(kept.versions) != bool(other.versions):
         return False
-    if not all(
-        _to_texts(kept.meta.get(key)) == _to_texts(value)
-        for key, value in other.meta.items()
-        if value
-        and key not in _UNCOMPARED_KEYS
-        and not (key == "session" and kept.kind == "learning")
-    ):
+    compared = {key for key, value in other.meta.items() if value} - _UNCOMPARED_KEYS
+    if kept.kind == "learning":
+        compared.discard("session")
+    if any(_to_texts(kept.meta.get(key)) != _to_texts(other.meta[key]) for key in compared):
         return False
     title, body = split_words(other.title), split_words(kept.body)
     return title == split_words(kept.title) or any(
@@ -198,7 +190,7 @@ def _to_texts(value: Any) -> list[str]:
 def find_similar_learning(
     place: Place, settings: Config, now: float, title: str, body: str
 ) -> Record | None:
-    """Return a learning that differs in a word or two, or None.
+    """Return a learning that says nearly the same as a text, or None.
 
     Names and numbers must be the same.
     """

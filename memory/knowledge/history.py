@@ -32,10 +32,10 @@ Holds = Callable[[str], bool]
 
 
 class PastSession(NamedTuple):
-    """A past session, read from a conversation or, as one turn, a checkpoint.
+    """A past session, read from its conversation or from a checkpoint.
 
-    files: listed in the record. workspace: "" for the present one. decisions: (checkpoint's id,
-    line) of the session's checkpoints, as far as they were read.
+    A checkpoint is one turn. files: listed in the record. workspace: "" for the present one.
+    decisions: (checkpoint's id, line) of the session's checkpoints, as far as they were read.
     """
 
     id: str
@@ -58,7 +58,7 @@ class PastSession(NamedTuple):
         return clock.parse(self.turns[number - 1].at) or self.created
 
     def steps(self) -> list[tuple[int, Piece]]:
-        """Return (turn's number, piece) of all events, in order."""
+        """Return (turn's number, event) of all turns, in order."""
         return [(number, piece) for number, turn in self.numbered() for piece in turn.pieces]
 
     def numbered(self) -> list[tuple[int, Turn]]:
@@ -75,7 +75,7 @@ class SessionsRead(NamedTuple):
 
 
 def make_word_filter(words: str) -> Holds:
-    """Return a test whether a lower-case body holds all words."""
+    """Return a function that tells whether a lower-case text holds all words."""
     wanted = compose(words).lower().split()
     return lambda body: all(word in compose(body) for word in wanted)
 
@@ -83,7 +83,7 @@ def make_word_filter(words: str) -> Holds:
 def read_sessions(
     place: Place, settings: Config, holds: Holds, now: float, workspace: str = ""
 ) -> SessionsRead:
-    """Return the sessions whose body may answer a question.
+    """Return the past sessions whose text passes the test `holds`.
 
     holds: tells whether a body, in lower case, may answer. workspace: a name, or `all`. Raises
     UsageError for an unknown workspace.
@@ -98,7 +98,7 @@ def read_sessions(
 
 
 def _read_place(store: Store, holds: Holds, key: str, notes: list[str]) -> list[PastSession]:
-    """Return a store's sessions; key: as of `PastSession.workspace`."""
+    """Return the sessions of one store; key: for `PastSession.workspace`."""
     found: list[PastSession] = []
     talked: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
@@ -125,7 +125,7 @@ def _read_place(store: Store, holds: Holds, key: str, notes: list[str]) -> list[
 
 
 def parse_session(record: Record, workspace: str = "") -> PastSession:
-    """Return the session in a checkpoint or conversation."""
+    """Read a session from a record: a conversation or a checkpoint."""
     body = record.body
     if record.kind != "conversation":
         body = "## %s %s\n\n%s" % (
@@ -149,7 +149,7 @@ def parse_session(record: Record, workspace: str = "") -> PastSession:
 def list_newest(place: Place, most: int) -> list[str]:
     """Return names of conversations and checkpoints, newest days first.
 
-    A repository's conversations are nobody's here.
+    Conversations of the shared tier are left out.
     """
     shared = SHARED + "/" + FOLDERS["checkpoint"]
     found = (name for name, *_ in walk.walk(place, KINDS)[0])
@@ -176,9 +176,9 @@ class Touch(NamedTuple):
 
 
 def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
-    """Return a file's sessions: changed first, then mentioned, newest first.
+    """Return the sessions that changed a file, then those that mentioned it.
 
-    path: a path or the end of one, of a file or a folder.
+    Newest first. path: a path or the end of one, of a file or a folder.
     """
     wanted = compose(path).replace("\\", "/").removeprefix("./").strip("/").lower()
     named = _compile_name_pattern(wanted, sessions)
@@ -187,7 +187,7 @@ def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
 
 
 def is_same_path(path: str, wanted: str) -> bool:
-    """Tell whether a path ends with, or lies below, another."""
+    """Tell whether `path` may be the file `wanted`, or lie below it."""
     one, other = "/" + compose(path).lower().strip("/"), "/" + wanted
     return one.endswith(other) or other + "/" in one or (other.endswith(one) and one.count("/") > 1)
 
@@ -208,7 +208,7 @@ def _compile_name_pattern(wanted: str, sessions: Sequence[PastSession]) -> re.Pa
 
 
 def find_next_commits(past: PastSession, number: int) -> list[str]:
-    """Return the commits of the first turn with any, among NEXT turns."""
+    """Return the first commits made in a turn or the turns after it."""
     for turn in past.turns[number - 1 : number - 1 + NEXT]:
         found = [
             ("%s %s" % (piece.name, one_line(piece.text))).strip()
@@ -227,7 +227,7 @@ def _find_edits(past: PastSession, wanted: str) -> list[tuple[int, str]]:
 
 
 def _classify_touch(edits: Sequence[tuple[int, str]], is_listed: bool) -> str:
-    """Return `created`, `edited` or `discussed`."""
+    """Return what was done with a file: `created`, `edited` or `discussed`."""
     if any(name == CREATED for _, name in edits):
         return CREATED
     return "edited" if edits or is_listed else "discussed"

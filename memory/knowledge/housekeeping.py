@@ -97,7 +97,7 @@ class UndoResult(NamedTuple):
 def plan_upkeep(
     store: Store, successes: Mapping[str, int], clock_is_right: bool = False
 ) -> UpkeepPlan:
-    """Plan a place's upkeep.
+    """Plan which records to merge and which to archive.
 
     successes: by id, how often a record helped, merged records counted for their successors.
     clock_is_right: expire even where the clock and the dates of the records are far apart.
@@ -120,7 +120,7 @@ def plan_merges(
     successes: Mapping[str, int],
     kept: FactCache | None = None,
 ) -> list[Change]:
-    # status and doctor ask what is due, and mostly it was counted before
+    # late: status and doctor mostly find the answer cached
     from memory.knowledge import duplicates
 
     untouchable = _find_untouchable_ids(store)
@@ -132,13 +132,13 @@ def plan_merges(
 
 
 def _find_untouchable_ids(store: Store) -> set[str]:
-    """Return ids that are given twice or were restored by a person."""
+    """Return ids that two files have, or whose record a person restored."""
     restored = (archive.restored_ids(root) for root in store.roots.values())
     return set(store.duplicates).union(*restored)
 
 
 def _find_outdated(store: Store, found: Sequence[Record]) -> list[Record]:
-    """Return automatic records older than their kind's days."""
+    """Return automatic records older than the settings allow for their kind."""
     talks = float(store.config["upkeep.conversationDays"]) or float("inf")
     days = {
         "checkpoint": float(store.config["upkeep.expireDays"]),
@@ -157,8 +157,8 @@ def _find_outdated(store: Store, found: Sequence[Record]) -> list[Record]:
 def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
     """Return the checkpoints and conversations that expire, sorted by name.
 
-    Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
-    active plan's sessions, or rewritten by a person.  Links count from the archive too, so that a
+    Old ones stay that are pinned, linked, a handoff, of the active plan's sessions, or rewritten by
+    a person.  Links count from the archive too, so that a
     second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
     """
     old = _find_outdated(store, found)
@@ -195,13 +195,13 @@ def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
 
 
 def _find_bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the ids whose links a merge would break."""
+    """Return the ids of records whose merge would break a link."""
     ruled = _find_link_targets([record for record in found if record.kind == "rule"], successors)
     named = _find_link_targets(found, successors)
     return {
-        r.id
-        for r in found
-        if r.id.lower() in ruled or not named.isdisjoint(_list_link_names(r) - {r.id.lower()})
+        one.id
+        for one in found
+        if one.id.lower() in ruled or named & (_list_link_names(one) - {one.id.lower()})
     }
 
 
@@ -279,10 +279,10 @@ def apply(
 
 
 def _apply_change(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
-    record, kept = change.record, change.kept
+    record, kept, into = change.record, change.kept, ""
     if kept is not None:
+        into = kept.id
         _merge_into_kept(store, run, kept, record, ours)
-    into = kept.id if kept is not None else ""
     _read_unchanged(store, record.name, record.checksum)
     step = JournalStep("archive", record.id, record.name, into)
     journal.log_step(store.place, run, step, store.now)
@@ -476,7 +476,7 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
 
 
 def is_recorded_ahead(one: Record | Head, now: float) -> bool:
-    """Tell whether work was recorded under a clock that was ahead."""
+    """Tell whether a record of work is dated more than a day ahead."""
     return one.kind in ("checkpoint", "conversation") and one.created - now > AHEAD
 
 

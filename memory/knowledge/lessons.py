@@ -55,7 +55,7 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
 
 
 def _get_last_said(rule: Record) -> tuple[str, float, float]:
-    """Return when a wish was said last; of one second the later file counts."""
+    """Return a sort key: when a wish was last said, then the age of its file."""
     return str(rule.meta[wishes.SAID]), rule.created, rule.updated
 
 

@@ -136,10 +136,10 @@ def _list_options(part: str) -> tuple[str, ...]:
 
 
 def is_no_wall(piece: Piece) -> bool:
-    """Tell whether a failure's line is none to remember.
+    """Tell whether a failure's line is not worth remembering.
 
-    What the client says of its own rules brings its remedy; what every runner says last tells
-    nothing, nor does a test that failed.
+    Such are no line, a refusal by the client (which names its remedy), a runner's closing line, and
+    a failed test.
     """
     message = PLACE.sub("", piece.telling)
     lower = message.lower()
@@ -152,7 +152,7 @@ def is_no_wall(piece: Piece) -> bool:
 
 
 def names_file_place(telling: str) -> bool:
-    """Tell whether a line names a place in a file, not in the shell."""
+    """Tell whether an error's line names a place in a file."""
     return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
 
 
@@ -211,7 +211,7 @@ def file_stem(path: str) -> str:
 
 
 def _starts_like(name: str, start: str) -> bool:
-    """Tell whether a name starts with five letters or more of another."""
+    """Tell whether a name starts with another of five letters or more."""
     one, other = ("".join(c for c in word.lower() if c.isalnum()) for word in (name, start))
     return len(other) > 4 and one.startswith(other)
 

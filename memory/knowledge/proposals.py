@@ -59,7 +59,7 @@ class Proposal(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A labelled statement; where: its record, of a conversation the turn."""
+    """A labelled statement; where: its record, or turn of a conversation."""
 
     label: str
     text: str
@@ -111,8 +111,10 @@ def _list_texts(turn: Turn) -> Iterator[str]:
 
 def find_labelled(text: str) -> Iterator[tuple[str, str]]:
     """Yield (label, statement) of lines that are no code and no question."""
-    for line, code in tokeniser.mark_code(text.split("\n")):
-        for part in [] if code else _WITHIN.split(line.rstrip()):
+    for line, is_code in tokeniser.mark_code(text.split("\n")):
+        if is_code:
+            continue
+        for part in _WITHIN.split(line.rstrip()):
             label, said = _split_label(part)
             if len(said) <= LONGEST and len(to_terms(said)) >= FEWEST and said[-1] not in "?？":
                 yield label, one_line(said)
@@ -121,7 +123,8 @@ def find_labelled(text: str) -> Iterator[tuple[str, str]]:
 def _split_label(line: str) -> tuple[str, str]:
     """Return (label, rest) of a line, two "" without a label."""
     match = _LABELLED.match(line[: 2 * LONGEST])
-    if not match or match[1].lower() not in LABELS or match[1].isascii() and match[1].islower():
+    # in ASCII letters a label has a capital
+    if not match or match[1].lower() not in LABELS or (match[1].isascii() and match[1].islower()):
         return "", ""
     return match[1], match[2].replace("**", "").strip()
 
@@ -148,10 +151,10 @@ def _make_proposal(group: Sequence[Statement]) -> Proposal:
     newest = group[-1]
     sources = list({statement.record.id: statement.record for statement in group}.values())
     # without a session, those of its day are one
-    days = (
+    origins = (
         meta_text(statement, "session") or clock.day(statement.created) for statement in sources
     )
-    sessions = len(set(days))
+    sessions = len(set(origins))
     refs = list(dict.fromkeys(statement.where for statement in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
     return Proposal(
@@ -167,7 +170,7 @@ def _make_proposal(group: Sequence[Statement]) -> Proposal:
 def propose_lesson(
     text: str, quote: str, turn: int, note: Record, known: Sequence[Record]
 ) -> list[Proposal]:
-    """Return [proposal] of a note's lesson, [] if known.
+    """Propose a note's lesson as a learning; return [] if it is known.
 
     quote: the turn's words that prove it.
     """
@@ -195,7 +198,7 @@ def store_candidate(store: Store, proposal: Proposal, session: str = "") -> Reco
 
 
 def is_same_statement(one: str, other: str) -> bool:
-    """Tell whether two sentences share nearly all terms and negation."""
+    """Tell whether two sentences agree in nearly all terms and in negation."""
     return is_negative(one) == is_negative(other) and _is_similar(to_terms(one), to_terms(other))
 
 
@@ -230,7 +233,7 @@ def _is_similar(one: frozenset[str], other: frozenset[str]) -> bool:
 def _unknown_proposals(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
-    """Return the first `limit` proposals that no learning says yet."""
+    """Return the first `limit` proposals that no known learning states."""
     keys, shelf = {str(record.meta.get(HARVEST_KEY) or "") for record in known}, _StatementIndex()
     for text in (text for record in known for text in _list_sentences(record)):
         shelf.put(text, [])

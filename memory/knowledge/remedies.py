@@ -107,7 +107,7 @@ def clip_ends(error: str) -> str:
 
 
 def find_telling_lines(error: str) -> list[str]:
-    """Return an error's telling lines, most telling first, each once."""
+    """Return the lines of an error that best tell what failed, best first."""
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", clip_ends(error))
     found: dict[str, str] = {}
     for line in (
@@ -136,14 +136,14 @@ def _find_rule(line: str) -> str:
 
 
 def _is_beginning(one: str, other: str) -> bool:
-    """Tell whether one key is the start of another."""
+    """Tell whether one of two failures' keys begins the other."""
     return len(min(one, other, key=len)) > BEGINNING and (
         one.startswith(other) or other.startswith(one)
     )
 
 
 def pick_longest_words(error: str) -> list[str]:
-    """Return an error's longest words, of which its records hold some."""
+    """Return an error's longest words, to search records by."""
     words = {
         word
         for line in find_telling_lines(error)
@@ -179,7 +179,7 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
 
 
 def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the lines that replaced a failed check's finding."""
+    """Return the new lines of code that answered a failed check's finding."""
     key, rule = failure_key(failed.telling), _find_rule(failed.telling)
     lines: dict[str, None] = {}
     for piece in between:
@@ -190,7 +190,7 @@ def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
 
 
 def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
-    """Return (place, command, run) of each successful command."""
+    """Return (index, command, run) of each successful command."""
     successes = []
     for at, (_, piece) in enumerate(reach):
         if piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND):
@@ -201,7 +201,7 @@ def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, 
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
-    """Return (place, call) of the first call that worked."""
+    """Return (index, call) of the call that then worked, (0, "") for none."""
     failure = _parse_run(failed)
     if failure is None:
         return 0, ""
@@ -220,7 +220,7 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
 
 @lru_cache(4096)
 def parse_command(command: str, failed: bool) -> tuple[str, str] | None:
-    """Return (command, program and verb) of a shell line, None for noise."""
+    """Return (command, program and verb) of a shell line, None if it only looks."""
     run = shell.judge_command(command, "", "", None, failed)
     return (run.command, run.key) if run is not None else None
 
@@ -231,7 +231,7 @@ def _parse_run(piece: Piece) -> shell.Run | None:
 
 
 def find_call(command: str, key: str) -> str:
-    """Return a program's call in a shell line, else the line."""
+    """Return the part of a shell line that calls `key`, else the line."""
     parts = commandline.split_commands(command)
     part = next((part for part in parts if commandline.parse_key(part) == key), command)
     return REDIRECTED.sub("", part)
@@ -284,7 +284,7 @@ def split_calls(command: str) -> frozenset[str]:
 
 
 def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...]:
-    """Return an error's lines seen before, with their past remedies.
+    """Return the lines of an error that past sessions met, with remedies.
 
     sessions: newest first. error: as it was printed. The most telling line comes first.
     """
@@ -305,6 +305,7 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
 
 
 def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
+    """Return failed commands, and failed tool calls on files that the error names."""
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     failures = []
     for past in sessions:

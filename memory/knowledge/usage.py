@@ -66,7 +66,7 @@ class Shown(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call.
+    """A tool call, reduced to the words that may name records.
 
     prompt: its turn's. recalled: ids that earlier calls of the turn printed. words: its words that
     the prompt does not name.
@@ -186,7 +186,7 @@ def _split_prompt(said: str) -> frozenset[str]:
 
 
 def _is_used(words: set[str], use: Use, names: RecordNames, shown: Shown) -> bool:
-    """Tell whether words name the shown part of a record."""
+    """Tell whether a call's words name what was shown of a record."""
     if use in shown.words:
         return any(ledger.hash_id(word) in shown.words[use] for word in words)
     return not names.words.isdisjoint(words)

@@ -77,7 +77,7 @@ def failures_path(place: Place) -> str:
 
 
 def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
-    """Update the hook's table of walls; return the records' failures."""
+    """Update the hook's table of repeated failures; return each record's failures."""
     sha, rows, changed = _collect_failures(place, settings, now)
     given = _drop_repeats(rows)
     if changed or _hash_file(at_failure.walls_path(place)) != sha:
@@ -92,12 +92,12 @@ def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
 
 
 def find_failures(place: Place, settings: Config, now: float) -> list[Row]:
-    """Return the records' present failures; write nothing."""
+    """Return each record's failures; write nothing."""
     return _drop_repeats(_collect_failures(place, settings, now)[1])
 
 
 def _collect_failures(place: Place, settings: Config, now: float) -> tuple[str, list[Row], bool]:
-    """Return (the table's hash, the records' rows, whether one changed)."""
+    """Return (hash of the hook's table, a row per record, whether one changed)."""
     sha, kept = _read_cache(place)
     before = {(row["name"], *row["file"]): row for row in kept}
     store = Store(place, settings, now)
@@ -111,14 +111,14 @@ def _collect_failures(place: Place, settings: Config, now: float) -> tuple[str, 
 
 
 def delete_derived(place: Place) -> None:
-    """Delete derived files of all checkouts: they hold deleted text too."""
+    """Delete the derived files of all checkouts, which hold deleted text too."""
     for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
 
 
 def read_cached_failures(place: Place) -> list[Row]:
-    """Return the records' failures as of the last `update_walls`."""
+    """Return each record's failures as of the last `update_walls`."""
     return _drop_repeats(_read_cache(place)[1])
 
 
@@ -132,7 +132,7 @@ def mark_settled(place: Place) -> None:
 
 
 def _drop_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Drop checkpoints' failures where their conversation tells them."""
+    """Drop the failures of checkpoints whose session has a conversation."""
     told = {row["session"] for row in rows if _is_conversation(row["name"])}
     return [
         row if _is_conversation(row["name"]) or row["session"] not in told else {**row, **_SILENT}
@@ -141,7 +141,7 @@ def _drop_repeats(rows: Sequence[Row]) -> list[Row]:
 
 
 def _read_cache(place: Place) -> tuple[str, list[Row]]:
-    """Return (the table's hash, the rows) of the last run."""
+    """Return (hash of the hook's table, a row per record) of the last run."""
     try:
         rows = fastjson.parse_rows(files.read(failures_path(place), MOST_BYTES))
     except OSError:
@@ -173,6 +173,7 @@ def _stat_record(place: Place, name: str) -> tuple[int, int]:
 
 
 def _read_failures(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
+    """Return a record's row of `<scope>.met`."""
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
         record = strip_private_record(store.read(name))
@@ -198,7 +199,7 @@ def _read_failures(place: Place, store: Store, name: str, stamp: list[int]) -> R
 
 
 def find_failed_calls(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
-    """Yield a session's failed calls that may be walls, with remedies."""
+    """Yield a session's failed calls worth remembering, with remedies."""
     steps = past.steps()
     worked = _find_working(steps)
     for at, (number, piece) in enumerate(steps):
@@ -255,7 +256,7 @@ def _is_other_call(call: str, failed: Piece) -> bool:
 
 
 def _find_working(steps: Iterable[tuple[int, Piece]]) -> Worked:
-    """Return a session's successful commands by program, then by shape."""
+    """Return a session's successful commands by program, one of each form."""
     found: Worked = {}
     for _, piece in steps:
         is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
@@ -301,7 +302,7 @@ def shorten_command(command: str) -> str:
 
 
 def _find_changes(past: PastSession) -> Iterable[Row]:
-    """Yield the changes that fixed a finding, once the check passed."""
+    """Yield the changes that answered a linter's finding, if it then passed."""
     steps, failed = past.steps(), -1
     for at, (number, piece) in enumerate(steps):
         if piece.kind == RUN and piece.failed and not piece.name:
@@ -349,7 +350,7 @@ def _is_project_path(path: str) -> bool:
 
 
 def merge_walls(place: Place, rows: Sequence[Row]) -> list[Row]:
-    """Merge all records' failures into walls, each with its keys."""
+    """Merge all records' failures into rows of the hook's table."""
     tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
     groups = group_failures(rows)
     removed = {
@@ -397,7 +398,7 @@ def _count_sessions(pairs: Iterable[Pair]) -> int:
 
 
 def _find_line_walls(groups: Groups) -> Iterable[Row]:
-    """Yield walls for error lines and linters' rules."""
+    """Yield the table's rows for error lines and for linters' rules."""
     for key, pairs in groups.items():
         wall: Row = {"keys": [key], "sessions": _count_sessions(pairs)}
         if key.startswith(at_failure.RULE):
@@ -412,7 +413,7 @@ def _find_line_walls(groups: Groups) -> Iterable[Row]:
 
 
 def _filter_telling(changes: list[Pair]) -> list[Pair]:
-    """Return a rule's changes that may help again."""
+    """Return the changes for a linter's rule that may help again."""
     sessions = {(row["session"], name) for row, change in changes for name in _find_names(change)}
     used = Counter(name for _, name in sessions)
     return [
@@ -423,7 +424,7 @@ def _filter_telling(changes: list[Pair]) -> list[Pair]:
 
 
 def _find_names(change: Row) -> set[str]:
-    """Return a change's names that its finding lacks."""
+    """Return the names in a change that its finding does not mention."""
     told = change["telling"].lower()
     return {name for name in _NAME.findall(change["said"][0]) if name.lower() not in told}
 
@@ -456,7 +457,7 @@ def _find_missing_walls(
                 "sessions": _count_sessions(pairs),
                 "path": path,
                 "doc": list(practice.find_instruction(place, path) or ()),
-                "instead": [[occurrence, tree.source(occurrence)] for occurrence in instead],
+                "instead": [[near, tree.source(near)] for near in instead],
                 "met": [{**occurrence, "said": []} for occurrence in _pick_best(pairs)],
             }
 
@@ -496,7 +497,7 @@ def pack_walls(found: Sequence[Row]) -> bytes:
 
 
 class RepeatedFailure(NamedTuple):
-    """A failure of several sessions, told by its newest remedied occurrence.
+    """A failure that several sessions met, described by its newest one with a remedy.
 
     path: what is not there, "" for another failure. worked: the other call that then worked, the
     path that is there, or "". line: a line of the project's instructions that names what fails,
@@ -586,14 +587,8 @@ def _make_repeated(
     best = next((failure for _, failure in occurrences if failure["then"]), occurrences[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
-        worked = next(
-            (
-                failure
-                for failure in practice.find_replacements(path, tree)
-                if failure in tree.tracked
-            ),
-            "",
-        )
+        near = practice.find_replacements(path, tree)
+        worked = next((instead for instead in near if instead in tree.tracked), "")
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
     instruction = practice.find_instruction(place, wrong) if wrong else None
     line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""

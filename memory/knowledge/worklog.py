@@ -138,7 +138,7 @@ def collect_work(
 
 
 def list_sources(report: WorkReport) -> list[Source]:
-    """Return each work's facts as a source for a model."""
+    """Return the facts of each session's work, as sources for a model."""
     return [
         Source(
             work.ids[-1],
@@ -157,7 +157,7 @@ def list_sources(report: WorkReport) -> list[Source]:
 
 
 def _list_facts(work: SessionWork) -> list[str]:
-    """Return a work's lines, each labelled by its part."""
+    """Return what is known of a session's work, in labelled lines."""
     parts = [(name, line) for name in ("decisions", "fixed") for line in work.parts.get(name, ())]
     return [
         *filter(None, (work.said, work.pull, "no person typed into it" if work.unattended else "")),
@@ -191,7 +191,7 @@ def _collect_workspace(
 def _group_checkpoints(
     checkpoints: Sequence[tuple[float, Record]], offset: clock.Offset, end: float
 ) -> dict[str, list[_Stretch]]:
-    """Group checkpoints by session, then by day and branch, and before `end`."""
+    """Group checkpoints by session, then by day and branch; split them at `end`."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(checkpoints, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset(at)), meta_text(record, "branch")
@@ -217,7 +217,7 @@ def _split_by_day(
     offset: clock.Offset,
     end: float,
 ) -> list[tuple[_Stretch, Sequence[Turn]]]:
-    """Return a stretch and its turns by the days on which they began.
+    """Split a session's work on a branch by the days of its turns.
 
     The last part is the checkpoints' own, with the last turn. every: of the session.
     """
@@ -239,7 +239,7 @@ def _split_by_day(
 
 
 def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Record:
-    """Return a record with a title of its turns, if it has another turn's."""
+    """Return a record; a title from a turn outside `own` is replaced."""
     fitting, known = (
         titles.list_titles(turns, "", [piece.text for piece in find_pieces(turns, COMMIT)])
         for turns in (own, every)
@@ -249,7 +249,7 @@ def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Reco
 
 
 def _read_records_since(store: Store, since: float) -> Iterator[tuple[float, Record]]:
-    """Yield (instant, record) of a period's dated records."""
+    """Yield (instant, record) of the dated records since a time."""
     names = (
         name
         for name, _, mtime_ns, _ in walk.walk(store.place, DATED_KINDS)[0]
@@ -280,7 +280,7 @@ def _read_records(store: Store, since: float) -> _DatedRecords:
 
 
 def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> SessionWork:
-    """Return work described by its session's note, if complete."""
+    """Return work as its session's note tells it, if the note is up to date."""
     if note is None or not covers(note, newest):
         return work
     sections, parts = split_note_sections(note), dict(work.parts)
@@ -292,7 +292,7 @@ def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> Sessi
 def _join_checkpoints(
     stretch: _Stretch, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> SessionWork:
-    """Return one work for a stretch's checkpoints."""
+    """Describe a session's work on one day and branch from its checkpoints."""
     at, newest = stretch.checkpoints[-1]
     records = [record for _, record in stretch.checkpoints]
     pages = [checkpointoutline.split_sections(record.body) for record in records]
@@ -349,8 +349,8 @@ def _describe_outcome(newest: Record, page: dict[str, list[str]], turns: Sequenc
         openings.find_outcome(turn) for turn in asked if openings.find_topic(turn.request) != title
     ]
     is_later = len(later) < len(asked) and opening == openings.find_opening(later, LINE, about)
-    joint = "; then: " if is_later else " → "
-    return joint.join(filter(None, (title, clip_at_word(opening, LINE - len(title)))))
+    arrow = "; then: " if is_later else " → "
+    return arrow.join(filter(None, (title, clip_at_word(opening, LINE - len(title)))))
 
 
 # --- merged branches
@@ -463,7 +463,7 @@ def _pick_untold(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _open_lines(work: SessionWork) -> list[str]:
-    """Return a work's unfinished, open and next lines, labelled.
+    """Return labelled lines on what a session left unfinished, open or next.
 
     A note says itself what is open.  Of recorded facts the last question to the user is left out,
     and a long request where something came of the work: both are for the user alone.  Once the

@@ -27,7 +27,7 @@ _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
 def adopt(place: Place, now: float) -> Place:
-    """Settle the workspace of a directory; return its place.
+    """Decide which workspace a directory gets; return its place.
 
     Writes, so a blocking hook never calls it.  Where another process was first, or nothing can be
     moved, the place stays as it is.
@@ -50,7 +50,7 @@ def adopt(place: Place, now: float) -> Place:
 
 
 def note_path(place: Place, now: float) -> None:
-    """Record a repository's path for its workspace, once; raises OSError.
+    """Record once where a workspace's repository lies; raises OSError.
 
     Before the first record only where no remote names the workspace: the row believes the remote.
     """
@@ -65,7 +65,7 @@ def note_path(place: Place, now: float) -> None:
 def append_restored_workspaces(
     home: str, known: Iterable[tuple[str, str, str]], now: float
 ) -> None:
-    """Record a backup's (workspace, commit, name by its remote); raises OSError."""
+    """Record a backup's workspaces, as `read_known_workspaces` returns them."""
     for key, commit, named in known:
         files.append_line(
             home + layout.PLACES,
@@ -101,7 +101,7 @@ def read_offered_workspace(place: Place) -> str:
 
 
 def find_past_workspace(place: Place) -> str:
-    """Find and offer the workspace that this repository had before, or "".
+    """Return the workspace that this repository had before, or ""; offer it.
 
     A folder that moved, or whose home did, or whose history was begun anew, is recognised by a
     commit.  A workspace that still stands at another path is not offered to a repository with a
@@ -179,6 +179,7 @@ def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]
 
 
 def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
+    """Return the first workspace that shares a commit or the remote, or ""."""
     begun = place.due or files.is_folder(place.private)
     with Objects(place.git) as objects:
         for key in keys:
@@ -204,7 +205,7 @@ def _is_repository_root(path: str) -> bool:
 
 
 def confirm_claim(place: Place, by: str, now: float) -> Place:
-    """Give a directory its claimed workspace; return the new place.
+    """Give a directory the workspace that it claims; return its new place.
 
     Records of this directory alone move there.  by: `commit` or `person`.  Raises OSError.
     """
@@ -309,6 +310,7 @@ def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _is_shared_commit(objects: Objects, commit: str, heads: dict[str, str]) -> bool:
+    """Tell whether this repository and one in `heads` hold a commit."""
     if not commit or not _has_commit(objects, commit):
         return False
     for folder, head in heads.items():

@@ -65,7 +65,7 @@ class ImportedSession(NamedTuple):
 
 
 class Workspace:
-    """A workspace that receives sessions.
+    """A workspace that gets imported sessions.
 
     seen: the entries that a dry run has read, by the keys of `_history_keys`.
     """
@@ -125,7 +125,7 @@ def select_sessions(
 
 
 def _find_workspaces(sessions: list[Session], env: dict[str, str]) -> dict[str, str]:
-    """Return the workspace, or "", by the directory of sessions."""
+    """Return the workspace of each session's directory, "" if unknown."""
     keys: dict[str, str] = {}
     for session in sessions:
         if not keys.get(session.directory):
@@ -301,7 +301,7 @@ def _skip_for_error(session: Session, place: layout.Place, error: Exception) -> 
 def capture_session(
     space: Workspace, env: dict[str, str], now: float, session: Session
 ) -> ImportedSession:
-    """Write a checkpoint for each stretch of a session.  Raises OSError, StoreError."""
+    """Write the checkpoints of a session; raises OSError, StoreError."""
     place, known = space.place, False
     open_capture = _prepare_capture(space, env, now, session)
     written: dict[str, None] = {}

@@ -68,7 +68,7 @@ def check(record: Record, root: str, git: str) -> Claims:
 
 
 def open_checkout(place: Place) -> Checkout:
-    """Return the checkout of a place with the worker's marks."""
+    """Return a place's checkout, with the worker's stale marks."""
     return Checkout(place.root, place.git, known=indexview.read_stale_marks(place))
 
 
@@ -171,16 +171,15 @@ class Checkout:
         folder = whole.rpartition("/")[0]
         if folder not in self._folders:
             self._folders[folder] = files.is_inside(folder, self.root)
-        return (
-            self._folders[folder] and not files.is_link(whole) or files.is_inside(whole, self.root)
-        )
+        is_plain = self._folders[folder] and not files.is_link(whole)
+        return is_plain or files.is_inside(whole, self.root)
 
     def _has_first_folder(self, path: str) -> bool:
         first, slash, _ = path.partition("/")
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
     def _find_moved(self, path: str, before: Entry | None) -> str:
-        """Return the only file of equal content, else of equal name, or ""."""
+        """Return where a file went: the only one of its content or name, or ""."""
         base = "/" + path.rpartition("/")[2]
         hashes = {other: hash for other, hash in self.tracked.hashes.items() if other != path}
         same = [other for other in hashes if before and hashes[other] == before.hash]

@@ -15,6 +15,8 @@ MOST_ENTRIES = 100_000  # entries
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log, its end
 # extensions: entries stand in another file, or a folder stands for what is in it
 _LINK, _SPARSE = b"link", b"sdir"
+# bits of flags: more flags follow; left out of the checkout
+_EXTENDED, _LEFT_OUT = 0x40, 0x40
 
 
 class Tracked(NamedTuple):
@@ -72,12 +74,12 @@ def _parse_entries(data: bytes, version: int, count: int) -> tuple[dict[str, str
     at, name = 12, b""
     for _ in range(count):
         start = at
-        extended = data[start + 60] & 0x40
+        extended = data[start + 60] & _EXTENDED
         at += 64 if extended else 62
         if version < 4:
             end = data.index(b"\0", at)
             name = data[at:end]
-            at = start + ((end - start + 8) & ~7)
+            at = start + (end - start) // 8 * 8 + 8  # filled up with NUL bytes
         else:
             cut, at = read_offset(data, at)  # bytes of the name before to leave out
             end = data.index(b"\0", at)
@@ -86,7 +88,7 @@ def _parse_entries(data: bytes, version: int, count: int) -> tuple[dict[str, str
         if data[start + 26] >> 4 == 8:  # a regular file: no link, no submodule
             path = name.decode("utf-8", "surrogateescape")
             hashes[path] = data[start + 40 : start + 60].hex()
-            if extended and data[start + 62] & 0x40:
+            if extended and data[start + 62] & _LEFT_OUT:
                 away.append(path)
     if at > len(data):
         raise IndexError

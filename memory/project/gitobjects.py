@@ -23,6 +23,8 @@ KEPT_BYTES = 16 << 20  # of cached trees, and of cached bases of deltas
 _TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _OFFSET, _REFERENCE = 6, 7  # types of deltas
 _TREE = 0o040000
+_MORE = 0x80  # bit of a number's byte: another byte follows
+_COPY = 0x80  # bit of a delta's instruction: copy from the base
 
 
 class Missing(Exception):
@@ -61,7 +63,7 @@ class _Pack:
                 files.posix.close(fd)
 
     def find(self, prefix: str) -> list[tuple[str, int]]:
-        """Return (hash, position in the index) by prefix, at most two."""
+        """Return up to two (hash, position in the index) with a prefix."""
         first = int(prefix[:2], 16)
         low = self.fan[first - 1] if first else 0
         return layout.find_in_pack(self.index_fd, low, self.fan[first], prefix)
@@ -71,6 +73,7 @@ class _Pack:
         at = self._read_integer(4, 1032 + 24 * self.count + 4 * number)
         if at < 1 << 31:
             return at
+        # a row's number in the table of long offsets
         return self._read_integer(8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF))
 
     def _read_integer(self, size: int, at: int) -> int:
@@ -81,8 +84,9 @@ class _Pack:
         if self.data_fd < 0:
             self.data_fd = files.open_read(self.path + ".pack", follow=False)
         piece = files.read_at(self.data_fd, 4096, at)
+        # a bit _MORE, 3 of the type, 4 of the size; then _MORE and 7 of the size
         size, used = piece[0] & 15, 1
-        while piece[used - 1] & 128:
+        while piece[used - 1] & _MORE:
             size |= (piece[used] & 127) << (4 + 7 * (used - 1))
             used += 1
         return piece[0] >> 4 & 7, size, piece, used
@@ -303,7 +307,7 @@ class Objects:
 def read_offset(piece: bytes, used: int) -> tuple[int, int]:
     """Read a number in git's offset encoding.  Return (number, index behind it)."""
     found = piece[used] & 127
-    while piece[used] & 128:
+    while piece[used] & _MORE:
         used += 1
         found = (found + 1) << 7 | piece[used] & 127
     return found, used + 1
@@ -316,7 +320,7 @@ def _read_size(delta: bytes, at: int) -> tuple[int, int]:
         byte = delta[at]
         size |= (byte & 127) << shift
         at, shift = at + 1, shift + 7
-        if not byte & 128:
+        if not byte & _MORE:
             return size, at
 
 
@@ -343,7 +347,7 @@ def _apply_delta(base: bytes, delta: bytes) -> bytes:
     length = 0
     while at < len(delta) and length <= after:
         code, at = delta[at], at + 1
-        if not code & 128:
+        if not code & _COPY:
             out.append(delta[at : at + code])
             at += code
         else:

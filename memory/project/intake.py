@@ -195,7 +195,7 @@ def import_pieces(
     told: Callable[[int], None] | None = None,
     covered: Callable[[str], bool] = lambda path: False,
 ) -> Result:
-    """Write the records of pieces; raises StoreError.
+    """Write or update a record for each piece; raises StoreError.
 
     from_: the origin's `from`.  tier: of new records.  told: called with the number of pieces
     done.  covered: tells whether the pieces hold everything of a path, so that its other records
@@ -242,7 +242,7 @@ class _Importer:
         if existing is None and self.from_ == "tree":
             existing = imported.by_path.get(piece.key[0])
         if existing is not None:
-            if existing.name[:1] == layout.PRIVATE != self.tier:
+            if self.tier != layout.PRIVATE and existing.name[:1] == layout.PRIVATE:
                 result.private.append(existing.id)
             return self._update_existing(existing, piece)
         id = imported.find_forgotten(key)

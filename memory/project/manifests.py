@@ -160,7 +160,7 @@ def cache_tags(place: Place) -> None:
 
 
 def find_tags(root: str) -> dict[str, str]:
-    """Return the manifest nearest to a project's root, by tag."""
+    """Return each tag of a project with the manifest that gives it."""
     found: dict[str, str] = {}
     # no root: a workspace of a private tier alone
     for path, tags, has_names in islice(_find_manifests(root) if root else (), MOST_MANIFESTS):

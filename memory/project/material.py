@@ -73,7 +73,7 @@ class Source(NamedTuple):
 
 
 class Description(NamedTuple):
-    """A resource's description of its file."""
+    """The title, text and tags that a resource takes from its file."""
 
     title: str
     body: str
@@ -312,7 +312,7 @@ def _redact(store: Store, body: str) -> str:
 
 
 def find_resource(store: Store, real: str, tier: str) -> Record | None:
-    """Return a tier's resource of a file (its real path), or None."""
+    """Return a tier's resource for a file, or None; real: its path."""
     for record in store.each(("resource",)):
         if record.tier == tier and record.path:
             try:

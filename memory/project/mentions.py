@@ -162,7 +162,7 @@ def own_commit(record: Record) -> str:
 
 
 def find_hashes(body: str) -> list[tuple[str, bool]]:
-    """Return (hash, whether the text calls it a commit)."""
+    """Return (hash, whether it is called a commit) of a text's hashes."""
     text = body[:TEXT_LIMIT]
     found = []
     for match in _HASH.finditer(text):
@@ -225,6 +225,7 @@ def _find_symbols_after_paths(text: str) -> dict[str, str]:
 
 
 def _find_symbol_file(text: str, match: re.Match[str]) -> str:
+    """Return the file that a text names beside a quoted symbol, or ""."""
     place = _PATH_AFTER_NAME.match(text, match.end())
     start = max(0, match.start() - 200)
     if not place and text[start : match.start()].rstrip().endswith(_POSSESSIVES):
@@ -268,12 +269,12 @@ def highest_level(name: str) -> int:
 
 
 def find_level(source: str, name: str, path: str) -> int:
-    """Return the level of a symbol in a source text, of prose at most USED."""
+    """Return the level of a symbol in a source text: MEMBER, DEFINED, USED or ABSENT."""
     parts = split_name(name)
     places = _find_places(source, parts[-1])
     best = max((level for _, level in places), default=ABSENT)
     if path.rpartition(".")[2].lower() in PROSE:
-        return min(best, USED)
+        return min(best, USED)  # prose defines nothing
     if best < DEFINED or len(parts) < 2:
         return best
     owner = parts[-2]
@@ -307,6 +308,7 @@ def _is_word_char(char: str) -> bool:
 
 
 def _place_level(source: str, at: int, end: int) -> int:
+    """Return DEFINED or USED for the word at a place, ABSENT in a comment."""
     first = source.rfind("\n", 0, at) + 1
     last = source.find("\n", end)
     before, after = source[first:at][-400:], source[end : last if last >= 0 else len(source)][:400]

@@ -60,7 +60,7 @@ def resolve_folder(folder: str, place: Place) -> str:
 
 
 class AddedTier(Place):
-    """The place of an added tier.  top: its folder."""
+    """A person's folder of markdown, searched as a tier.  top: its path."""
 
     __slots__ = ("top",)
 
@@ -258,7 +258,7 @@ def _is_entered(name: str) -> bool:
 
 
 def read_source(source: Source) -> bytes | Skip:
-    """Return the bytes of a source, a Skip unless UTF-8 of at most 5 MB."""
+    """Return a source's bytes, or a Skip unless it is UTF-8 of at most 5 MB."""
     try:
         data = files.read(source.path, MOST_BYTES + 1)
     except OSError as error:

@@ -49,7 +49,7 @@ class Root(NamedTuple):
 
 
 def find_roots(path: str) -> tuple[list[Root], list[Skip]]:
-    """Return (stores of other tools in a directory, else itself; skipped)."""
+    """Return (folders of other tools in a directory, or itself; skipped ones)."""
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
         inside = [store for store in stores if files.is_inside(path + "/" + store, path)]
@@ -82,7 +82,7 @@ def is_wanted(name: str) -> bool:
 
 
 def select_readable(found: list[Source]) -> list[Source]:
-    """Return the files, of JSON only the exports."""
+    """Drop the JSON files that are no export of claude-mem."""
     return [
         source
         for source in found
@@ -337,10 +337,13 @@ def _parse_path_date(source: Source) -> float | None:
     digits = time_of_day.ljust(6, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
     is_time = hour < 24 and minute < 60 and second < 60
-    return day and day + (hour * 3600 + minute * 60 + second if is_time else 0)
+    if not day or not is_time:
+        return day
+    return day + hour * 3600 + minute * 60 + second
 
 
 def _read_first_commits(env: Mapping[str, str], root: str) -> dict[str, float]:
+    """Return when each file of a checkout was first committed."""
     words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
     done = safegit.read(root, env, *words)
     found: dict[str, float] = {}

@@ -175,7 +175,7 @@ def move_record(store: Store, record: Record, tier: str) -> str:
 
 
 def finish_move(store: Store) -> None:
-    """Complete a killed move between tiers, whose record stands in both.
+    """Complete an interrupted move of a record, which stands in both tiers.
 
     Two different files both stay.  Raises OSError.
     """

@@ -38,7 +38,7 @@ Checked = list[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that hooks may show; write the marks; raises OSError."""
+    """Check the records that hooks may show; mark the stale; raises OSError."""
     found = _check_records(place) if place.git else {}
     stale = {checked[2]: checked[4] for checked in found.values() if checked[4]}
     path = indexview.marks_path(place)

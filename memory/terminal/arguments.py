@@ -473,6 +473,7 @@ def list_completions(
 def _list_candidates(
     verbs: Mapping[str, Verb], before: list[str], typed: str, known: ValueSource
 ) -> Sequence[tuple[str, str]]:
+    """Return the words that may follow those typed before."""
     if before in ([], ["help"]):
         first = [name for name in verbs if name not in spellings.MOVED]
         rows = [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]

@@ -157,7 +157,7 @@ class Call:
 
     @property
     def offset(self) -> clock.Offset:
-        """The offset of local time."""
+        """A function that returns local time's offset from UTC."""
         return clock.local_offset
 
     def parse_time(self, words: str, end: bool = False) -> float:
@@ -250,7 +250,7 @@ class Call:
         return self.words[0]
 
     def list_given(self, names: Iterable[str]) -> list[str]:
-        """List the given ones of some options, such as `--dry-run`."""
+        """Return which of some options were given, such as `--dry-run`."""
         return ["--" + name.replace("_", "-") for name in names if getattr(self.options, name)]
 
     def style(self) -> screen.Style:
@@ -348,7 +348,7 @@ def read_stdin(kept: bool = True) -> str:
 
 
 def decode_question(data: bytes) -> str:
-    """Decode a question; with a warning, other bytes than UTF-8 as Latin-1."""
+    """Decode a question as UTF-8, else as Latin-1 with a warning."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -470,7 +470,7 @@ def _read_reply(question: str) -> str:
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision at once, for a later interrupt; on stderr with --json."""
+    """Print a decision at once, as an interrupt may follow; on stderr with --json."""
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
         file=sys.stderr if call.options.json else sys.stdout,

@@ -22,7 +22,7 @@ TITLE_COLUMNS = 60
 
 
 class Step(NamedTuple):
-    """An edge seen from one end; to: the other end, None for a dangling link."""
+    """A link seen from one of its ends; to: the other end, None if it dangles."""
 
     label: str
     edge: Edge

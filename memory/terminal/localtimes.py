@@ -55,8 +55,8 @@ def _localize_conversation(text: str, day: str) -> str:
         day = head[1] or day
         local = to_local("%sT%s" % (day, head[2]))
         # a heading has a date where the day differs from that of the heading before
-        is_dated = local[:10] != shown if shown else bool(head[1]) or local[:10] != day
-        time = local if is_dated else local[11:]
+        before = shown or ("" if head[1] else day)
+        time = local if local[:10] != before else local[11:]
         lines[number] = ("## %s %s" % (time, head[3])).rstrip()
         shown = local[:10]
     return "\n".join(lines)

@@ -77,6 +77,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
 
 
 def _format_empty(events: list[dict[str, Any]]) -> list[str]:
+    """Say how many prompts got nothing, and what came nearest."""
     kinds = [event["event"] for event in events]
     counts = ((kinds.count(event), noun) for event, noun in zip(PROMPTS, ("prompt", "subagent")))
     named = " and ".join(format_count(*count) for count in counts if count[0])
@@ -111,6 +112,7 @@ def _list_near_misses(event: dict[str, Any]) -> list[str]:
 
 
 def _format_omitted(event: dict[str, Any]) -> list[str]:
+    """Say what an event did not give, and why."""
     lines: list[str] = []
     unfit = event.get("unfit")
     if isinstance(unfit, list) and unfit:

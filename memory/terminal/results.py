@@ -51,6 +51,10 @@ ADD = "`dayleaf resource add --path FILE` adds a file"
 NOTHING = "nothing found"  # recall's own note, which would repeat the first line
 
 
+# cells of a hit's row, as `_format_cells` returns it
+_KIND, _TITLE, _FRESHNESS, _RIGHT = 2, 3, 6, (1, 4, 7)
+
+
 def hit_lines(
     found: RecallResult,
     words: str,
@@ -68,11 +72,11 @@ def hit_lines(
     hits = [*found.hits, *found.linked]
     rows = [_format_cells(hit, key, bool(words)) for hit in hits]
     widths = [max((count_columns(row[i]) for row in rows), default=0) for i in range(9)]
-    widths[2] = 0 if grouped else widths[2]
+    widths[_KIND] = 0 if grouped else widths[_KIND]
     if style.cut:
-        others = [wide for at, wide in enumerate(widths) if at != 3 and wide]
+        others = [wide for at, wide in enumerate(widths) if at != _TITLE and wide]
         room = style.columns - 2 - sum(others) - 2 * len(others)
-        widths[3] = max(screen.MIN_TITLE_COLUMNS, min(widths[3], room))
+        widths[_TITLE] = max(screen.MIN_TITLE_COLUMNS, min(widths[_TITLE], room))
     context = found.context if explain else None
     written = [
         (hit.group, _format_hit(hit, row, widths, words, style, context))
@@ -107,9 +111,10 @@ def _format_hit(
     context: Sequence[ContextTag] | None,
 ) -> list[str]:
     more = " +" + format_count(len(hit.others), "checkpoint") if hit.others else ""
-    row[3] = style.fit(row[3], widths[3] - len(more)) + more
-    padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
-    padded[0], padded[6] = style.colour_kind(hit.kind, padded[0]), style.colour_verdict(padded[6])
+    row[_TITLE] = style.fit(row[_TITLE], widths[_TITLE] - len(more)) + more
+    padded = [pad(cell, widths[i], i in _RIGHT) for i, cell in enumerate(row)]
+    padded[0] = style.colour_kind(hit.kind, padded[0])
+    padded[_FRESHNESS] = style.colour_verdict(padded[_FRESHNESS])
     line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
     gone = ["      " + style.dim(reason) for reason in _format_gone(hit)]
     details = _format_details(hit, words, min(style.columns, READABLE) - 6, context)
@@ -117,6 +122,7 @@ def _format_hit(
 
 
 def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
+    """Return the cells of a hit's row; asked: the query has words."""
     title = one_line(hit.title)
     if hit.section and not hit.turn:
         title += " § " + one_line(hit.section)
@@ -219,7 +225,7 @@ def _explain_score(hit: Hit, tags: Iterable[ContextTag]) -> list[str]:
         "%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "")
         for name, value in hit.parts
     ]
-    return [line for line in ["  ".join(parts)] if line]
+    return ["  ".join(parts)] if parts else []
 
 
 def _format_footer(
@@ -310,6 +316,7 @@ _ORIGINS = {  # by tier
 
 
 def _render_hit(hit: Hit, units: int) -> str:
+    """Render a hit for the model in at most `units` UTF-16 units."""
     id = fence.clean_line(hit.id, 64)
     facts = [_STANDINGS.get(hit.group, hit.kind), clock.format_local_day(hit.created)]
     origin = fence.clean_line(hit.origin, 100) if hit.origin else _ORIGINS.get(hit.tier, "")

@@ -284,9 +284,10 @@ class OutputPrinter:
         self.left -= len(kept)
         self.dropped += len(data) - len(kept)
         held = self._held[number] + self._decoders[number].decode(kept)
-        at = len(held) if len(held) - held.rfind("\n") > PENDING_LIMIT else held.rfind("\n") + 1
-        self._held[number] = held[at:]
-        self._print(number, held[:at])
+        newline = held.rfind("\n")
+        end = len(held) if len(held) - newline > PENDING_LIMIT else newline + 1
+        self._held[number] = held[end:]
+        self._print(number, held[:end])
 
     def end(self) -> None:
         """Print the unfinished lines and how much was dropped."""

@@ -130,6 +130,7 @@ def _format_summary(report: WorkReport, since: str) -> str:
 def _fit_strands(
     strands: Sequence[BranchWork], room: int, style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
+    """Format branches as fully as `room` lines allow; name those that do not fit."""
     strands = [strand for strand in strands if strand.came or strand.open]
     pages: list[list[str]] = []
     for level in _LEVELS:
@@ -161,6 +162,7 @@ def _format_strand(
     markdown: bool,
     dated: bool,
 ) -> list[str]:
+    """Format a branch: its results, then what is open; level: of _LEVELS."""
     most, still, rows = level
     name = clip_at_word(one_line(strand.branch), NAME_LENGTH)
     facts = [_format_days(strand)] if dated else []

@@ -104,7 +104,7 @@ def _remove_turns(session: AgentSession, turns: object) -> None:
 
 
 def _add_completed(session: AgentSession, item: dict[str, Any], calls: Collection[object]) -> None:
-    """Add a finished command or file change without a response item."""
+    """Add a finished command or file change that no response item holds."""
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:
         return
@@ -173,7 +173,7 @@ def _add_output(session: AgentSession, call: str, output: str, status: int | Non
 
 
 def _is_harness(payload: dict[str, Any]) -> bool:
-    """Return whether the client marks a message as its own."""
+    """Tell whether the client marks a message as its own."""
     metadata = payload.get("internal_chat_message_metadata_passthrough")
     parts = as_object(metadata).get("content_item_metadata")
     kinds = {

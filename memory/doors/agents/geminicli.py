@@ -55,7 +55,7 @@ class GeminiCli:
         self._known = {_hash_directory(directory): directory for directory in known}
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the chats.
+        """Yield the paths of the chats.
 
         Of a session's two files the replayable file comes last, and so counts.
         """
@@ -71,7 +71,7 @@ class GeminiCli:
             )
 
     def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
-        """Return the session in a chat."""
+        """Parse a chat, None for a subagent's or an invalid one."""
         chat = _replay_lines(data) if path.endswith(".jsonl") else parse_object(data)
         id, messages = chat.get("sessionId"), chat.get("messages")
         if not isinstance(id, str) or not isinstance(messages, list):
@@ -92,6 +92,7 @@ def _find_home(env: dict[str, str]) -> str:
 
 
 def _replay_lines(data: bytes) -> dict[str, Any]:
+    """Return the session of a `.jsonl` chat, with all its changes applied."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
     for line in map(parse_object, data.split(b"\n")):

@@ -42,7 +42,7 @@ class Agent(Protocol):
 
 
 class RowEntries:
-    """Iterates over the entries of rows from an offset on."""
+    """Iterates over a session's entries, from a row on."""
 
     def __init__(self, rows: list[dict[str, Any]], offset: int, limit: int):
         self._rows = rows[offset : offset + limit]
@@ -64,7 +64,7 @@ class RowReader:
     def read(
         self, path: str, offset: int = 0, limit: int = transcript.READ_LIMIT, ended: bool = False
     ) -> RowEntries:
-        """Read entries from a row on, from the start if it is gone."""
+        """Read entries from a row on, from the start if there is no such row."""
         return RowEntries(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
 
     def compactions(self, path: str) -> list[StretchEnd]:
@@ -238,7 +238,7 @@ class AgentSession:
         self.add_result(call, ("Exit code %d\n" % status if status else "") + output, bool(status))
 
     def full_path(self, path: str) -> str:
-        """Return a path of the session as an absolute one."""
+        """Return the absolute path of a file named in the session."""
         return os.path.normpath(os.path.join(self.directory, path))
 
 

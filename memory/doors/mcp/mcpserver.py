@@ -86,6 +86,7 @@ def _make_unknown_error(name: str, key: str, known: Mapping[str, Arg]) -> UsageE
 
 
 def _read_argument(name: str, arg: Arg, value: Any) -> Any:
+    """Check and convert one argument; raise UsageError if it is invalid."""
     if arg.type in _READERS:
         found = _READERS[arg.type](value)
     else:
@@ -138,9 +139,8 @@ def _read_weights(value: Any) -> str | None:
 
 def _is_weight(tag: Any, weight: Any) -> bool:
     named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
-    return named and (
-        weight is None or isinstance(weight, (int, float)) and not isinstance(weight, bool)
-    )
+    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    return named and (weight is None or is_number)
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -269,6 +269,7 @@ ALIASES = {
 
 
 def _list_options(name: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return a call's values as options of its verb."""
     free = ("kind", "title") if name == "remember" else ()
     return {
         OPTIONS.get(key, "--" + key.replace("_", "-")): str(value)
@@ -278,7 +279,7 @@ def _list_options(name: str, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> ToolAnswer:
-    """Run a tool for a model; raise DayleafError for it."""
+    """Run a tool; raise DayleafError with a message for the model."""
     tool = tools.get(name)
     if tool is None:
         raise UsageError(

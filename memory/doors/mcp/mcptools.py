@@ -138,6 +138,7 @@ def search_resources(call: Call, given: Arguments) -> ToolAnswer:
 
 
 def _make_answer(found: RecallResult, words: str) -> ToolAnswer:
+    """Return hits with as much of their texts as fits."""
     value = clean_for_model(hit.result_json(found, words))
     value.setdefault("hits", [])
     rows = [
@@ -167,7 +168,7 @@ def _format_rule(found: Hit) -> str:
 
 
 def distill(call: Call, given: Arguments) -> ToolAnswer:
-    """Answer a question with the user's provider chain."""
+    """Answer a question by the providers that the user chose."""
     from memory.distill import digests, providerchain
 
     text, max_tokens, settings = given["question"], given.get("max_tokens"), call.settings
@@ -290,6 +291,7 @@ def _answer_turn(call: Call, found: Record, place: Place, number: int) -> ToolAn
 
 
 def _read_body(found: Record, wanted: str) -> dict[str, Any]:
+    """Return a record's text or section; where it is cut, all headings too."""
     from memory.store import sections
 
     listed = sections.outline(found.body)

@@ -37,7 +37,7 @@ def _replace_escape(match: re.Match[bytes]) -> bytes:
 
 
 def filter_stdin() -> None:
-    """Replace stdin by a pipe of its filtered lines."""
+    """Replace stdin by a pipe of its lines without lone surrogates."""
     source = os.fdopen(os.dup(0), "rb")
     end, begin = os.pipe()
     os.dup2(end, 0)

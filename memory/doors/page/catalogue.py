@@ -145,7 +145,7 @@ class Catalogue:
             return found[1]
 
     def find_names(self, words: str) -> set[str]:
-        """Find the names of the records with all words, by the index."""
+        """Return the names of the records that hold all words, by the index."""
         sought = [[t for t, _ in tokeniser.expand(raw)] for raw in tokeniser.split(words)[:16]]
         left: set[str] | None = None
         with suppress(IndexFault), closing(at_prompt.open_or_build_index(self._place)) as found:
@@ -304,6 +304,6 @@ def count_given(session: str, rows: Iterable[dict[str, Any]]) -> GivenRecords:
 
 
 def matches_words(card: Card, words: str, names: set[str]) -> bool:
-    """Return whether a card matches words; names: records that hold them."""
+    """Tell whether a card or its record has all words; names: such records."""
     text = " ".join((card.title, *card.labels)).lower()
     return card.name in names or all(word in text for word in words.lower().split())

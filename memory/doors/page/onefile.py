@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "templates"
 
 
 class Contents(NamedTuple):
-    """The content of one file.
+    """The records of one exported HTML file.
 
     sessions: a record for each, newest first. left_out: number of other records.
     """
@@ -54,7 +54,7 @@ def read_template(name: str) -> str:
 
 
 def read_contents(place: Place, settings: Config, now: float, private: bool) -> Contents:
-    """Return the records for one file, without secrets; private: all tiers."""
+    """Return the records to export, without secrets; private: of all tiers."""
     found = list(Store(place, settings, now).each())
     kept = [
         _redact_record(record, settings) for record in found if private or record.tier == SHARED
@@ -198,7 +198,7 @@ def require_free_path(path: str) -> None:
 
 
 def save(path: str, shown: Contents) -> int:
-    """Write one file and return its size in bytes."""
+    """Write the records into one HTML file; return its size in bytes."""
     text = render_page(shown).encode("utf-8", "replace")
     try:
         files.create(path, text)

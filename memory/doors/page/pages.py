@@ -119,7 +119,8 @@ class Pages:
 
     def update(self, live: bool = False) -> None:
         """Refresh index and catalogue after an answer; live: while typing."""
-        if self._searcher is None or live and self.now - self._opened > TYPED:
+        is_old = live and self.now - self._opened > TYPED
+        if self._searcher is None or is_old:
             self._reopen_index()
         if self.catalogue.is_due:
             self.catalogue.refresh()
@@ -177,14 +178,13 @@ class Pages:
             shown = self._make_entry(store, entry)
             if shown:
                 days.setdefault(clock.day(entry.at + offset(entry.at)), []).append(shown)
-        undated = wanted._replace(since="", until="")
-        every = (
-            entries
-            if undated == wanted
-            else timeline.filter_entries(self.catalogue, undated, offset)
-        )
-        over = plots.make_periods(min((e.began for e in every), default=now), now, offset)
-        strip = plots.make_chart("", over, ("",), over.count_by_period(e.began for e in every))
+        # the chart spans all days, whatever period is wanted
+        undated, every = wanted._replace(since="", until=""), entries
+        if undated != wanted:
+            every = timeline.filter_entries(self.catalogue, undated, offset)
+        periods = plots.make_periods(min((e.began for e in every), default=now), now, offset)
+        counts = periods.count_by_period(entry.began for entry in every)
+        chart = plots.make_chart("", periods, ("",), counts)
         branches = timeline.list_branches(self.catalogue)
         return self._make_sheet(
             "timeline",
@@ -202,7 +202,7 @@ class Pages:
             every_branch=[branch.name for branch in branches],
             authors=timeline.list_authors(self.catalogue),
             kinds=timeline.KINDS,
-            strip=strip if len(every) > 1 else None,
+            strip=chart if len(every) > 1 else None,
             empty=not self.catalogue.cards(),
         )
 
@@ -415,6 +415,7 @@ class Pages:
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _list_commands(self, record: Record) -> list[tuple[str, str]]:
+        """Return (word, command) of what a person may do with a record."""
         state = self._find_state(record) if record.kind in ("learning", "rule") else "kept"
         what = "record" if state == "kept" else state
         if record.kind == "rule" and what != "record":
@@ -535,6 +536,7 @@ def _list_commits(
 
 
 def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
+    """Return what lists show of a session or a record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
     summary = {
         "id": session if isinstance(session, str) and session else record.id,

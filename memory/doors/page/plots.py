@@ -91,15 +91,17 @@ class Chart(NamedTuple):
     total: Sequence[float]
 
 
-def make_chart(title: str, over: Periods, names: Sequence[str], *series: Sequence[float]) -> Chart:
+def make_chart(
+    title: str, periods: Periods, names: Sequence[str], *series: Sequence[float]
+) -> Chart:
     """Return a chart; series: each with a value for every period."""
     columns = [
-        Column(over.label(number), over.last_day(number), values)
+        Column(periods.label(number), periods.last_day(number), values)
         for number, values in enumerate(zip(*series))
     ]
     most = max((max(values) for values in series), default=0)
     return Chart(
-        title, names, over.unit, columns, _round_up(most), [sum(values) for values in series]
+        title, names, periods.unit, columns, _round_up(most), [sum(values) for values in series]
     )
 
 
@@ -133,7 +135,7 @@ def make_figures(
 ) -> dict[str, Any]:
     """Return the data of the page of charts."""
     cards, given = catalogue.cards(), [session for session in catalogue.given() if session.began]
-    over = make_periods(min((card.created for card in cards), default=now), now, offset)
+    periods = make_periods(min((card.created for card in cards), default=now), now, offset)
     since_given = make_periods(min((g.began for g in given), default=now), now, offset)
     begun = [min(card.created for card in group) for group in catalogue.sessions().values()]
     used = _list_used(given, place)
@@ -145,10 +147,10 @@ def make_figures(
         "empty": not cards and not given,
         "tiles": _make_tiles(len(begun), cards, given, uses.total()),
         "charts": [
-            make_chart("Sessions", over, ("sessions",), over.count_by_period(begun)),
+            make_chart("Sessions", periods, ("sessions",), periods.count_by_period(begun)),
             *_chart_given(since_given, given, used),
         ],
-        "topics": _count_topics(over, cards),
+        "topics": _count_topics(periods, cards),
         "kinds": Counter(card.kind for card in cards).most_common(),
         "rows": [Row(id, titles.get(id, id), number, uses[id]) for id, number in most_given],
         "known_ids": titles.keys(),
@@ -188,16 +190,16 @@ def _make_tiles(
 
 
 def _chart_given(
-    over: Periods, given: Sequence[GivenRecords], used: Sequence[Sequence[str]]
+    periods: Periods, given: Sequence[GivenRecords], used: Sequence[Sequence[str]]
 ) -> list[Chart]:
     """Return the charts of what sessions were given.
 
     used: ids of the records that each session's answers used.
     """
-    times, pushed, used_counts = ([0] * len(over.starts) for _ in range(3))
-    tokens: list[list[int]] = [[] for _ in over.starts]
+    times, pushed, used_counts = ([0] * len(periods.starts) for _ in range(3))
+    tokens: list[list[int]] = [[] for _ in periods.starts]
     for session, ids in zip(given, used):
-        at = over.at(session.began)
+        at = periods.at(session.began)
         times[at] += session.times
         pushed[at] += len(session.items)
         used_counts[at] += len(ids)
@@ -205,18 +207,18 @@ def _chart_given(
     title = "Records given to the model, and used in its answer"
     medians = [round(statistics.median(counts)) if counts else 0 for counts in tokens]
     return [
-        make_chart("Times the model was given something", over, ("times",), times),
-        make_chart(title, over, ("given", "used"), pushed, used_counts),
-        make_chart("Tokens given in a typical session", over, ("tokens",), medians),
+        make_chart("Times the model was given something", periods, ("times",), times),
+        make_chart(title, periods, ("given", "used"), pushed, used_counts),
+        make_chart("Tokens given in a typical session", periods, ("tokens",), medians),
     ]
 
 
-def _count_topics(over: Periods, cards: Sequence[Card]) -> list[Topic]:
+def _count_topics(periods: Periods, cards: Sequence[Card]) -> list[Topic]:
     counts: dict[str, Counter[int]] = {}
     for card in cards:
         if card.kind not in DATED_KINDS:
             for label in card.labels:
-                counts.setdefault(label, Counter())[over.at(card.created)] += 1
+                counts.setdefault(label, Counter())[periods.at(card.created)] += 1
     totals = sorted(((sum(c.values()), name) for name, c in counts.items()), reverse=True)
     most = max((max(counts[name].values()) for _, name in totals[:TOPICS]), default=1)
     return [
@@ -224,8 +226,8 @@ def _count_topics(over: Periods, cards: Sequence[Card]) -> list[Topic]:
             name,
             total,
             [
-                (over.label(n), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
-                for n in range(len(over.starts))
+                (periods.label(n), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
+                for n in range(len(periods.starts))
             ],
         )
         for total, name in totals[:TOPICS]

@@ -16,7 +16,7 @@ DATED = ("checkpoints", "conversations", "learnings")  # folders that change wit
 
 
 class Project(NamedTuple):
-    """A project.
+    """A project whose memory is on this machine.
 
     name: the key without its digits.  path: last known directory, "" for none.  at: time of the
     last change.

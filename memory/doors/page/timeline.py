@@ -25,7 +25,7 @@ KINDS = {
 
 
 class Filter(NamedTuple):
-    """A reader's filter; since, until: days, inclusive, or ""."""
+    """What a reader filters entries by; since, until: days, inclusive, or ""."""
 
     kind: str = SESSION
     branch: str = ""

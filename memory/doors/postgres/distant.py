@@ -89,7 +89,7 @@ class DatabaseShelf(Shelf):
         """Leave the connections to the pool."""
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace that is also on this machine has a term."""
+        """Tell whether the database has a term in a workspace of this machine."""
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:

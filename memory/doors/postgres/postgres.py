@@ -185,10 +185,10 @@ def _configure(connection: Any) -> None:
 
 
 class DatabaseIndex:
-    """Workspaces of a database as a Backend."""
+    """Workspaces of a database, searched as an index on disk is."""
 
     def __init__(self, base: Database, spaces: dict[str, Workspace], counted: Sequence[str]):
-        """Prepare queries.
+        """Prepare queries to some workspaces.
 
         spaces: the searched workspaces.  counted: keys of those that count for the rarity of terms;
         those on this machine are counted by its own index.
@@ -238,7 +238,7 @@ class DatabaseIndex:
         return self._df.get(term, 0)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace that is also on this machine has a term."""
+        """Tell whether the database has a term in a workspace of this machine."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 

@@ -52,13 +52,13 @@ _KEY = "\x01\x02\x03\x04\x05"  # first characters of terms for ids and filters
 def _compute_levels() -> list[str]:
     """Return the tsvector labels for each impact from 0 to 253."""
     values: dict[float, str] = {}
-    for i, x in enumerate(WEIGHTS):
-        values.setdefault(x, ":1" + "DCBA"[i])
-        for j, y in enumerate(WEIGHTS):
+    labels = list(zip("DCBA", WEIGHTS))
+    for label, weight in labels:
+        values.setdefault(weight, ":1" + label)
+        for second, other in labels:
             # ts_rank divides positions' weights by their squared number, but not the greatest one.
-            values.setdefault(
-                round(x + y / 4 if x >= y else x + y, 6), ":1%s,2%s" % ("DCBA"[i], "DCBA"[j])
-            )
+            both = weight + (other / 4 if weight >= other else other)
+            values.setdefault(round(both, 6), ":1%s,2%s" % (label, second))
     known = sorted(values)
     return [
         values[min(known, key=lambda v: abs(v - impact * HALF / FULL))].replace("D", "")
@@ -102,7 +102,7 @@ def quote_lexeme(lexeme: str) -> str:
 
 
 def tier_lexeme(term: str, number: int) -> str:
-    """Return the lexeme of a term's tier.
+    """Return the lexeme for a term in the given tier of impact.
 
     0: all documents with the term; len(TIERS): those in which it has the greatest impact.
     """
@@ -356,6 +356,7 @@ def write_batch(
 
 
 def _delete_rows(connection: Any, space: int, names: list[str]) -> None:
+    """Delete records' rows, and take their terms out of the counts."""
     connection.execute(
         """
         WITH old AS (DELETE FROM dayleaf.record WHERE workspace = %(space)s AND name = ANY \
@@ -393,7 +394,7 @@ def _sync_vectors(connection: Any, space: int, place: Place) -> int:
 
 
 def _send_vectors(connection: Any, space: int, side: Any) -> int:
-    """Send the vectors of a sidecar file that the database lacks; return their number."""
+    """Send the vectors of a file that the database lacks; return their number."""
     armed = _enable_pgvector(connection, side.dims)
     changed = connection.execute(
         "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s AND (label, dims) IS "
@@ -411,6 +412,7 @@ def _enable_pgvector(connection: Any, dims: int) -> bool:
 
 
 def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
+    """Copy the vectors of records that have none yet; return their number."""
     waiting = {
         name: (id, checksum)
         for name, id, checksum in connection.execute(

@@ -141,7 +141,7 @@ def is_git(where: str) -> bool:
 
 
 class MachineNews(NamedTuple):
-    """The unread news of a machine.  upto: the number of its last pack read."""
+    """A machine's changes that are not applied here.  upto: the number of its last pack read."""
 
     machine: str
     upto: int
@@ -150,7 +150,7 @@ class MachineNews(NamedTuple):
 
 
 def read_news(root: str, state: SyncState, key: Any, notes: list[str]) -> list[MachineNews]:
-    """Read the new packs of other machines.  Raises StoreError for a wrong key."""
+    """Read the changes of other machines.  Raises StoreError for a wrong key."""
     out = []
     for machine, every in packs.list_packs(root).items():
         if machine == state.machine:
@@ -186,7 +186,7 @@ def read_news(root: str, state: SyncState, key: Any, notes: list[str]) -> list[M
 
 
 def _add_to_news(lines: list[dict[str, Any]], machine_news: MachineNews) -> None:
-    """Add a pack's lines to a machine's news.
+    """Add a pack's lines to the changes of its machine.
 
     Raises LookupError, TypeError or ValueError for invalid lines.
     """
@@ -264,7 +264,7 @@ def sync(
 
 
 def _apply_news(merge: Merge, machine_news: MachineNews) -> None:
-    """Apply a machine's news, new files first and removals last."""
+    """Apply a machine's changes, new files first and removals last."""
     is_complete = True
     order = sorted(
         (not news.row.sha256, name in merge.rows, name) for name, news in machine_news.rows.items()

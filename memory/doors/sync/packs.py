@@ -93,7 +93,7 @@ def list_packs(root: str) -> dict[str, dict[int, str]]:
 
 
 def select_unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
-    """Return the packs to read by number, and whether some are missing.
+    """Return (numbers of the packs to read, whether some are missing).
 
     every: its packs by number.  seen: the last number read.
     """

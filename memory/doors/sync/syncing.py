@@ -25,7 +25,7 @@ VersionVector = dict[str, int]
 
 
 class FileState(NamedTuple):
-    """The known state of a file.
+    """What a machine knows of a synced file.
 
     sha256: "" for a missing file.  to: its new name, "" where removed for good.  was, of: SHA-256
     and version before it went.
@@ -40,7 +40,7 @@ class FileState(NamedTuple):
 
 
 class News(NamedTuple):
-    """A row of another machine with its file; mtime in ns."""
+    """Another machine's state of a file, with the file; mtime in ns."""
 
     row: FileState
     data: bytes
@@ -330,7 +330,7 @@ def read_log(path: str, start: int = 0) -> tuple[bytes, list[str]]:
 
 
 class Merge:
-    """Applies rows of other machines to this home.
+    """Applies the changes of other machines to this home.
 
     The caller holds the lock of `tiers`.  Methods raise ChangedMeanwhile for a file that changes.
     added: lines that were added to a log, by its name.
@@ -343,7 +343,7 @@ class Merge:
         self.taken, self.removed = 0, False
 
     def take(self, name: str, news: News) -> None:
-        """Apply another machine's row to its file here.
+        """Apply another machine's change of a file.
 
         Raises StoreError or OSError, and then loses nothing.
         """
@@ -353,11 +353,13 @@ class Merge:
                 self._apply_row(name, before, news)
             except (StoreError, OSError):
                 self.rows.pop(name, None)
-                self.rows.update({name: before} if before != NONE else {})
+                if before != NONE:
+                    self.rows[name] = before
                 raise
             self.taken += 1
 
     def _apply_row(self, name: str, mine: FileState, news: News) -> None:
+        """Apply a change, unless its text was removed here for good."""
         theirs = news.row
         held = self.state.value["held"].get(name, "")
         if held and theirs.sha256:
@@ -375,6 +377,7 @@ class Merge:
             self.state.value["held"].pop(name, None)
 
     def _merge(self, name: str, mine: FileState, news: News, held: bool) -> None:
+        """Join two states of a file: the same, a newer one, two texts, a moved text."""
         theirs = news.row
         version = merge_versions(mine.version, theirs.version)
         if mine.sha256 == theirs.sha256:
@@ -399,6 +402,7 @@ class Merge:
             self._join_two_moves(*moves)
 
     def _apply_newer(self, name: str, mine: FileState, news: News) -> None:
+        """Take over another machine's newer state of a file."""
         self.rows[name] = news.row
         if news.row.sha256:
             self._write(name, news.data, news.mtime, mine.sha256)
@@ -411,7 +415,7 @@ class Merge:
             self._delete_file(name)
 
     def _follow_moves(self, name: str) -> tuple[str, FileState]:
-        """Follow a file's moves to its present name, "" if gone, and row."""
+        """Return (present name of a moved file, "" if gone; its last row)."""
         if not name:
             return "", NONE
         row, seen = self.rows.get(name, NONE), {name}
@@ -423,7 +427,7 @@ class Merge:
         return (name if row.sha256 else ""), row
 
     def _keep_both(self, name: str, mine: FileState, news: News, version: VersionVector) -> None:
-        """Keep two texts of one name; the greater SHA-256 gets it."""
+        """Keep two texts of one name, which goes to the greater SHA-256."""
         theirs, is_conflict = news.row, mine.id == news.row.id
         if theirs.sha256 > mine.sha256:
             data = self._read_unchanged(name, mine.sha256)
@@ -445,7 +449,7 @@ class Merge:
             self.state.mark(aside, row.sha256, row.id)
 
     def _join_two_moves(self, one: FileState, other: FileState) -> None:
-        """Keep one target of a file moved by two machines."""
+        """Keep one of the places to which two machines moved a file."""
         first, second = self.rows.get(one.to, NONE), self.rows.get(other.to, NONE)
         if not (first.sha256 and second.sha256):
             return
@@ -527,6 +531,7 @@ class Merge:
         raise ChangedMeanwhile("%s has changed meanwhile; the next sync takes it" % name)
 
     def _write(self, name: str, data: bytes, mtime: int, before: str) -> None:
+        """Write a file, if it still has the SHA-256 `before`."""
         path = self.state.home + "/" + name
         if before:
             self._read_unchanged(name, before)

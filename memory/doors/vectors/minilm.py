@@ -130,7 +130,7 @@ def embed(folder: str, texts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the indexes of texts of a batch, the shortest texts first."""
+    """Yield the indexes of each batch's texts, the shortest texts first."""
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[number] > BATCH_TOKENS):

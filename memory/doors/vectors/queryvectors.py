@@ -44,7 +44,7 @@ class QueryVectors:
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts, of the model (FLOORS)."""
+        """The least similarity that counts with the model in use."""
         label = self._provider.label if self._provider else ""
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 

@@ -68,7 +68,7 @@ class RecordVectors(NamedTuple):
 
 
 class Sidecar:
-    """An open file of vectors and its model's fields.
+    """An open file of a place's vectors, with the name of their model.
 
     Raises IndexFault for a file that is absent, foreign or damaged.
     """

@@ -116,7 +116,7 @@ def update(
 
 
 def _open_current(place: Place, label: str) -> Sidecar | None:
-    """Open a sound file of vectors of a label, or None."""
+    """Open a place's vectors, None if they are unsound or of another label."""
     try:
         found = Sidecar(place)
     except IndexFault:
@@ -160,7 +160,7 @@ class _UpdateRun:
         return self
 
     def _next_batch(self, embedded: int) -> int:
-        """Return the size of the next batch after a number of texts."""
+        """Return how many texts the next batch may have, after `embedded` ones."""
         if time.perf_counter() >= self.until:
             return 0
         return BATCH if self.limit is None else max(0, min(BATCH, self.limit - embedded))
