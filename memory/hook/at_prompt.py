@@ -355,13 +355,14 @@ def build_block(
     mode: the host's permission mode.  units: UTF-16 units of the block.
     """
     picked = _read_picked_records(index, choice)
-    asked, of_place = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})
-    if not any((picked, asked, of_place, choice.passages, choice.walls)):
+    asked, of_place, wishes = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})
+    if not any((picked, asked, of_place, wishes, choice.passages, choice.walls)):
         return "", []
     from memory.hook import fence  # most prompts get nothing
 
     budget = fence.Budget(units - fence.overhead("prompt"))
     fence.add_rules(asked, budget, index.mark)
+    _add_wishes(budget, wishes)
     _take_records(budget, picked, prompt, choice.misled)
     if choice.walls:
         lines = ["- " + line for line in fence.format_walls(index.place, choice.walls)]
@@ -417,15 +418,23 @@ def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list
 
 def _find_rules(
     index: Index, prompt: str, mode: str, state: receipts.SessionState, shown: set[str]
-) -> tuple[Sequence[tuple[Any, str]], Sequence[tuple[Any, str]]]:
-    """Return (rules that apply by the prompt or its records, by the place)."""
+) -> tuple[Sequence[tuple[Any, str]], Sequence[tuple[Any, str]], Sequence[Any]]:
+    """Return (rules that apply by the prompt or its records, by the place, wishes)."""
     if not index.has_rules:
-        return (), ()
+        return (), (), ()
     from memory.hook import context
 
-    ruled = context.find_prompt_rules(index, prompt, mode, state.shown, shown)
+    ruled, wishes = context.find_prompt_rules(index, prompt, mode, state.shown, shown)
     of_place = [pair for pair in ruled if context.applies_by_place(pair[1])]
-    return [pair for pair in ruled if pair not in of_place], of_place
+    return [pair for pair in ruled if pair not in of_place], of_place, wishes
+
+
+def _add_wishes(budget: fence.Budget, wishes: Sequence[Any]) -> None:
+    for wish in wishes:
+        from memory.hook import context
+
+        if budget.take(context.format_wish(wish)):
+            budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
 
 
 class OpenSession:

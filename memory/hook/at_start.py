@@ -253,34 +253,15 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
     """Add the user's unconfirmed wishes, the most repeated and newest first."""
     # of others it is a claim
     docs = [doc for doc in index.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
-    records = [r for r in indexview.reread(index, docs, whole=True) if fence.field(r, "said")]
-    if not records:
+    if not docs:
         return
-    from memory.core import approvals
+    from memory.hook import context
 
-    decided = approvals.read_decisions(index.place.home, [r.checksum for r in records])
-    key = index.place.key
-    wishes = [
-        r
-        for r in records
-        if (approvals.approval_workspace(r.name, key), r.id, r.checksum) not in decided
-    ]
-    wishes.sort(
-        key=lambda rule: ((fence.field(rule, "times") or "1").zfill(4), fence.field(rule, "said")),
-        reverse=True,
-    )
+    wishes = context.list_wishes(index.place, indexview.reread(index, docs, whole=True))
     for wish in wishes[:MOST_WISHES]:
-        line = (
-            '- You said on %s: "%s" (not confirmed: `dayleaf review`; '
-            "`dayleaf record forget %s` drops it)"
-        ) % (
-            fence.clean_line(fence.field(wish, "said"), 10),
-            fence.clean_line(wish.title, 240),
-            fence.clean_id(wish),
-        )
-        if budget.left < LEAST_UNITS or not budget.take(line):
+        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish)):
             break
-        budget.chosen.append([wish.id, 1.0, "standing wish"])
+        budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
     if len(wishes) > MOST_WISHES:
         budget.take("- %d more wait: `dayleaf review`" % (len(wishes) - MOST_WISHES))
 

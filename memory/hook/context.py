@@ -24,7 +24,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import fence, indexview
+from memory.hook import fence, indexview, loader, windows
 from memory.hook.strategies import build_categories, classify_prompt
 
 TYPE_CHECKING = False
@@ -42,6 +42,9 @@ NONE = "none"  # the context tag that stands for no other than those given
 DEFAULT_WEIGHT, DERIVED_WEIGHT, MOST_WEIGHT = 1.5, 1.0, 100.0
 LIMIT = 1 << 16  # bytes of the kept file
 BRANCH_WORDS = 8  # of one branch
+ABOUT = 0.4  # share of a wish's idf that a prompt about it holds: 31 of 459 prompts, 13 wishes
+PROMPT_WISHES = 2  # that a prompt gets
+WISH_REASON = "standing wish"
 # What a branch's name says of the work and not of its subject.
 _PLAIN = frozenset(
     "main master trunk develop development dev head feature features feat fix fixes bugfix hotfix "
@@ -287,11 +290,17 @@ def read_approved_rules(index: Index, docs: Iterable[Any]) -> list[Any]:
     A rule is read whole from its file; a rule behind a link, or with an ambiguous line, does not
     count.
     """
+    return _select_approved(index.place, _read_rules(index, docs))
+
+
+def _read_rules(index: Index, docs: Iterable[Any]) -> list[Any]:
     records = indexview.reread(index, docs, whole=True)
-    rules = [record for record in records if record.kind == "rule" and not record.unsure]
+    return [record for record in records if record.kind == "rule" and not record.unsure]
+
+
+def _select_approved(place: Place, rules: Sequence[Any]) -> list[Any]:
     if not rules:
         return []
-    place = index.place
     approved = approvals.read_approved(place.home, [rule.checksum for rule in rules])
     kept: dict[str, Any] = {}
     for rule in rules:
@@ -346,13 +355,51 @@ def applies_by_place(reason: str) -> bool:
 
 def find_prompt_rules(
     index: Index, prompt: str, mode: str, before: Iterable[str], shown: set[str]
-) -> list[tuple[Any, str]]:
-    """Return (rule, reason) of a prompt's approved rules, new to the session.
+) -> tuple[list[tuple[Any, str]], list[Any]]:
+    """Return (approved rules with reasons, standing wishes), new to the session.
 
     before: ids that this session has seen.  shown: ids of the records that go with the prompt.
     The brief had the rules of the place; one that it lacked (new, or without room) comes with the
-    next prompt that says what it is about.
+    next prompt that says what it is about.  So does a wish.
     """
     about = build_context(index.place, prompt, mode).narrow_to_prompt()
-    docs = find_candidate_rules(index, about, shown, before)
-    return select_rules(read_approved_rules(index, docs), about, shown)
+    rules = _read_rules(index, find_candidate_rules(index, about, shown, before))
+    ruled = select_rules(_select_approved(index.place, rules), about, shown)
+    shares = [(_share_of_wish(index, rule, about.texts[PROMPT]), rule) for rule in rules]
+    wishes = list_wishes(index.place, [rule for share, rule in shares if share >= ABOUT])
+    return ruled, wishes[:PROMPT_WISHES]
+
+
+def _share_of_wish(index: Index, rule: Any, terms: frozenset[str]) -> float:
+    """Return the share of a wish's idf that terms hold, common words apart."""
+    wish = {term for term, _ in tokeniser.query_terms(rule.title)} - tokeniser.COMMON
+    rarity = {term: loader.idf(index.documents, index.df(term)) for term in wish}
+    return windows.compute_idf_share(rarity, terms)
+
+
+def list_wishes(place: Place, rules: Iterable[Any]) -> list[Any]:
+    """Return the user's undecided wishes among rules, most repeated and newest first."""
+    # of others it is a claim
+    said = [r for r in rules if r.name[0] == layout.PRIVATE and fence.field(r, "said")]
+    if not said:
+        return []
+    decided = approvals.read_decisions(place.home, [rule.checksum for rule in said])
+    keys = [(approvals.approval_workspace(r.name, place.key), r.id, r.checksum) for r in said]
+    wishes = [rule for rule, key in zip(said, keys) if key not in decided]
+    return sorted(
+        wishes,
+        key=lambda rule: ((fence.field(rule, "times") or "1").zfill(4), fence.field(rule, "said")),
+        reverse=True,
+    )
+
+
+def format_wish(wish: Any) -> str:
+    """Format a wish as a line with its day and what confirms or drops it."""
+    return (
+        '- You said on %s: "%s" (not confirmed: `dayleaf review`; '
+        "`dayleaf record forget %s` drops it)"
+    ) % (
+        fence.clean_line(fence.field(wish, "said"), 10),
+        fence.clean_line(wish.title, 240),
+        fence.clean_id(wish),
+    )

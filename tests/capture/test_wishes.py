@@ -266,6 +266,51 @@ def test_of_many_wishes_the_start_says_how_many_it_leaves_out(session, handled):
     assert "2 more wait: `dayleaf review`" in block
 
 
+def put_wishes(session, **titles):
+    for number, (name, title) in enumerate(titles.items(), 1):
+        said = {
+            "rationale": "You said so.",
+            "suggested_by": "you",
+            "said": "2026-11-0%d" % number,
+            "tags": ["always"],
+        }
+        vault.put(session.place, "p/rules/%s.md" % name, title, "", id="r-" + name, **said)
+
+
+def told(answer):
+    return answer.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+
+def test_a_prompt_gets_the_wish_that_it_is_about_once(session, handled):
+    """Not one that shares a word in passing, nor one that the start has told."""
+    put_wishes(
+        session,
+        plan="Write a plan as a comment on the Linear ticket",
+        docs="Use British English in the docs",
+        host="my github user is octo",
+        slow="Never start the container with more than two workers, since the database of staging "
+        "then runs out of connections",
+    )
+    asked = "make a plan for the linear ticket, not for the database"
+    block = told(handled("prompt", prompt=asked)[1])
+    assert 'You said on 2026-11-01: "Write a plan as a comment on the Linear ticket"' in block
+    assert "`dayleaf record forget r-plan` drops it" in block
+    assert block.count("You said") == 1
+    assert "You said" not in told(handled("prompt", prompt=asked)[1])
+    assert "r-plan" in told(handled("start", session_id="later")[1])
+    assert not told(handled("prompt", prompt=asked, session_id="later")[1])
+
+
+def test_a_prompt_gets_no_wish_that_is_decided_or_anothers(session, handled, ok):
+    asked = "make a plan for the linear ticket"
+    put_wishes(session, plan="Write a plan as a comment on the Linear ticket")
+    ok("forget", "r-plan")
+    assert "You said" not in told(handled("prompt", prompt=asked)[1])
+    said = {"said": "2026-11-01", "tags": ["always"]}
+    vault.put(session.place, "s/rules/p.md", "Write a plan for the Linear ticket", "", **said)
+    assert "You said" not in told(handled("prompt", prompt=asked, session_id="s2")[1])
+
+
 def test_a_wish_said_twice_is_one_and_one_that_was_dropped_stays_away(session, ok):
     """Whatever later sessions say of it."""
     said = SIX["en"][2]

@@ -562,7 +562,7 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
     found, wrong = vault.built(place, now), []
     for case in cases():
         prompt, mode, shown = arranged(place, case)
-        ruled = context.find_prompt_rules(found, prompt, mode, (), shown)
+        ruled, _ = context.find_prompt_rules(found, prompt, mode, (), shown)
         reasons = [reason for record, reason in ruled if record.id == "r%d" % case.number]
         budget = fence.Budget(90_000)
         fence.add_rules(ruled, budget)
