@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from math import log
 
+from memory.core import tokeniser
 from memory.core.matches import Expansion
 from memory.hook import indexview, loader, windows
 from memory.hook.at_prompt import extract_handles, is_asking, is_inquiring, is_ticket
@@ -34,7 +35,7 @@ MOST_HITS = 24  # documents that the index is asked for
 MOST_SESSIONS, MOST_TURNS = 3, 3  # that are read, of each
 ASKED_CHARS = 4000  # of a prompt that count
 TOLD_CHARS = 24_000  # of a part in which windows are cut
-REQUEST_UNITS = 110  # UTF-16 units of a request that stand before its answer
+REQUEST_UNITS = 160  # UTF-16 units of a request that stand before its answer
 # By load.push: the least telling; the least strength of a prompt that asks, and of another one.
 GATES = {"careful": (3.75, 1.15, 1.45), "full": (3.15, 0.9, 1.1)}
 # the least telling of a later prompt that only changes the subject
@@ -250,7 +251,7 @@ def _build_passages(
         text = windows.join_windows(chosen)
         # what may be a handle: words that are no plain ones
         odd = [word for word in text.split() if not word.isalpha() or not word[1:].islower()]
-        asked = fence.clip_utf16(" ".join(part.asked.split()), REQUEST_UNITS)
+        asked = fence.clip_utf16(_skip_to_subject(part.asked, answer), REQUEST_UNITS)
         if asked and part.doc.kind == "conversation":
             text = 'asked "%s":\n%s' % (asked, text)
         score = answer.telling * scores[number] / best
@@ -262,6 +263,20 @@ def _build_passages(
         at = windows.find_insert_position(score, time, before)
         passages.insert(at, passage)
     return passages
+
+
+def _skip_to_subject(asked: str, answer: windows.Answer) -> str:
+    """Return a request on one line, from its sentence nearest to the prompt on."""
+    if len(asked) <= REQUEST_UNITS:
+        return " ".join(asked.split())
+    rows = asked[:ASKED_CHARS].split("\n")
+    sentences = [sentence for row in rows for sentence in windows.split_sentences(row)]
+    shares = [
+        answer.share({term for term, _ in tokeniser.query_terms(sentence)})
+        for sentence in sentences
+    ]
+    first = shares.index(max(shares))
+    return "… " * bool(first) + " ".join(" ".join(sentences[first:]).split())
 
 
 def _find_numbers(answer: windows.Answer, parts: Sequence[_Part]) -> list[str]:

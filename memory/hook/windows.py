@@ -203,7 +203,7 @@ def _fill_pieces(rows: list[str], limit: int) -> Iterator[str]:
     """Yield pieces of a block, each as full as can be."""
     piece = ""
     for row in rows:
-        for part in _split_sentences(row) if len(row) > limit else [row]:
+        for part in split_sentences(row) if len(row) > limit else [row]:
             if piece and len(piece) + len(part) > limit:
                 yield piece
                 piece = ""
@@ -213,7 +213,8 @@ def _fill_pieces(rows: list[str], limit: int) -> Iterator[str]:
     yield piece
 
 
-def _split_sentences(row: str) -> list[str]:
+def split_sentences(row: str) -> list[str]:
+    """Return a row's sentences, each with its stop."""
     pieces = [row]
     for stop in _STOPS:
         parts = []

@@ -249,6 +249,29 @@ def test_a_prompt_that_asks_the_memory_gets_the_answer(told, asked):
     assert asked("why does the preview proxy listen there?") == ""
 
 
+def test_a_long_request_is_quoted_from_what_the_prompt_is_about(told, asked, now):
+    """What the user asked for stands there in whole sentences."""
+    first = "Before we go on, I looked at the screenshots of the landing page and they are fine."
+    wish = "The preview proxy must never listen on a public port, since the tills trust it."
+    more = "Then tidy up the imports of the pages and of the landing page's styles."
+    talks.put(
+        told,
+        (
+            f"## 12:00 {first[:60]}…\n\n> {first}\n> {wish}\n> {more}\n\n"
+            "The preview proxy listens on the loopback port alone now.\n",
+        ),
+        id="c-00000009",
+        session=OTHER % 9,
+        file="2026-11-13/120000-loopback.md",
+        created="2026-11-13T12:05:00Z",
+        title="Landing page",
+    )
+    builder.build(told, now)
+    block = asked("should the preview proxy listen on a public port?")
+    assert 'asked "… The preview proxy must never listen on a public port, since the' in block
+    assert "screenshots" not in block
+
+
 def test_the_same_message_pasted_again_gets_what_it_meant(told, asked):
     """A pasted error that an earlier session was asked about, without a name in it; the client's
     own line is not the user's.
