@@ -15,7 +15,7 @@ from memory.core import clock, records
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import format_count
 from memory.core.records import Record
-from memory.hook import at_failure
+from memory.hook import wallkeys
 from memory.knowledge import practice, remedies, walls
 from memory.knowledge.walls import RepeatedFailure, Row
 from memory.store.store import Store
@@ -29,7 +29,7 @@ def update_candidates(store: Store, rows: Sequence[Row]) -> None:
 
     rows: from `walls.update_walls`.
     """
-    repeated = {at_failure.hash_key(wall.key): wall for wall in _find_misused_calls(store, rows)}
+    repeated = {wallkeys.hash_key(wall.key): wall for wall in _find_misused_calls(store, rows)}
     standing = list(store.each(("learning",)))
     for record in filter(_is_undecided, standing):
         wall = repeated.get(str(record.meta.get(records.HARVEST_KEY)))

@@ -13,7 +13,7 @@ from memory.capture.turns import RUN, Piece
 from memory.core import clock, files
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
-from memory.hook import at_failure
+from memory.hook import wallkeys
 from memory.knowledge.history import PastSession
 from memory.knowledge.remedies import PLACE, REDIRECTED
 from memory.session import commandline, shell, tellingline
@@ -105,7 +105,7 @@ def _find_invocations(
     for part in commandline.split_commands(piece.text):
         if wanted[0] in part.lower() and _is_call_of(part, wanted):
             words = max(
-                commandline.parse_key(part), at_failure.parse_program_and_verbs(part), key=len
+                commandline.parse_key(part), wallkeys.parse_program_and_verbs(part), key=len
             )
             yield words, _list_options(part), REDIRECTED.sub("", one_line(part))
 
@@ -145,7 +145,7 @@ def is_no_wall(piece: Piece) -> bool:
     lower = message.lower()
     return (
         not message
-        or any(mark in lower for mark in at_failure.CLIENT_REFUSALS)
+        or any(mark in lower for mark in wallkeys.CLIENT_REFUSALS)
         or tellingline.is_trailer(message)
         or message.startswith(("FAIL", "--- FAIL: "))
     )
@@ -153,7 +153,7 @@ def is_no_wall(piece: Piece) -> bool:
 
 def names_file_place(telling: str) -> bool:
     """Tell whether an error's line names a place in a file."""
-    return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
+    return wallkeys.parse_error_line(telling)[0] and not telling.startswith("(")
 
 
 class ProjectTree:
@@ -176,7 +176,7 @@ class ProjectTree:
             folder, _, name = path.rpartition("/")
             self.beside.setdefault(folder, []).append(path)
             self.named.setdefault(name, []).append(path)
-            for above in at_failure.list_parent_folders(path):
+            for above in wallkeys.list_parent_folders(path):
                 self.folders[above] = self.folders.get(above) or self.files[path]
 
     def holds(self, path: str) -> bool:
@@ -202,7 +202,7 @@ def find_replacements(path: str, tree: ProjectTree) -> list[str]:
     begins_alike = [near for near in begins_alike if near not in same_stem]
     if "." in name:
         return [*same_stem, *same_name][:1] or begins_alike[:MOST_KIN]
-    parents = [above for above in at_failure.list_parent_folders(path) if above in tree.folders]
+    parents = [above for above in wallkeys.list_parent_folders(path) if above in tree.folders]
     return [*same_stem, *begins_alike][:MOST_KIN] or same_name[:1] or parents[:1]
 
 

@@ -20,7 +20,7 @@ from memory.capture.turns import FILE, MET, RUN, Piece
 from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
-from memory.hook import at_failure
+from memory.hook import wallkeys
 from memory.knowledge.history import PastSession, find_next_commits, source_json
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import LazyPattern
@@ -112,7 +112,7 @@ def find_telling_lines(error: str) -> list[str]:
     found: dict[str, str] = {}
     for line in (
         *tellingline.pick_telling_lines(text, most=8).lines,
-        *at_failure.split_error_lines(text),
+        *wallkeys.split_error_lines(text),
     ):
         key = failure_key(line)
         if (
@@ -127,12 +127,12 @@ def find_telling_lines(error: str) -> list[str]:
 @lru_cache(8192)
 def failure_key(line: str) -> str:
     """Return a key shared by reports of the same failure."""
-    return " ".join(at_failure.parse_error_line(line)[2])
+    return " ".join(wallkeys.parse_error_line(line)[2])
 
 
 def _find_rule(line: str) -> str:
     """Return the linter rule in a line, or ""."""
-    return at_failure.parse_error_line(line)[1].strip("…")
+    return wallkeys.parse_error_line(line)[1].strip("…")
 
 
 def _is_beginning(one: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 at a failed call.
 
 `update_walls` derives `<scope>.walls` (its format, and what makes a wall's key, stand in
-hook/at_failure.py) from the conversations of the private tier, and from the checkpoints of sessions
+hook/wallkeys.py) from the conversations of the private tier, and from the checkpoints of sessions
 that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
@@ -31,7 +31,7 @@ from memory.core import StoreError, clock, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import clip_at_word, one_line
-from memory.hook import at_failure, fence
+from memory.hook import fence, wallkeys
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import PastSession, find_next_commits
 from memory.project import gitindex
@@ -57,7 +57,7 @@ ALIKE = 0.6
 UNSTARTABLE = (
     "the tool's own program could not be started; the shell's `grep` and `find` do without it"
 )
-_TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
+_TOOLS, _CLIPPED = frozenset((*wallkeys.TOOLS, "")), "…"
 # a long quoted text
 _QUOTED = LazyPattern(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 # of a command: what varies
@@ -80,14 +80,14 @@ def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
     """Update the hook's table of repeated failures; return each record's failures."""
     sha, rows, changed = _collect_failures(place, settings, now)
     given = _drop_repeats(rows)
-    if changed or _hash_file(at_failure.walls_path(place)) != sha:
+    if changed or _hash_file(wallkeys.walls_path(place)) != sha:
         data = pack_walls(merge_walls(place, given))
         lines = [
             fastjson.dump(row) + "\n"
             for row in ({"v": VERSION, "sha": files.sha256(data)[:16]}, *rows)
         ]
         files.replace(failures_path(place), "".join(lines).encode("ascii"))
-        files.replace(at_failure.walls_path(place), data)
+        files.replace(wallkeys.walls_path(place), data)
     return given
 
 
@@ -206,7 +206,7 @@ def find_failed_calls(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
         is_known = piece.name in _TOOLS or piece.name.startswith("mcp__")
         if piece.kind != RUN or not piece.failed or not is_known or practice.is_no_wall(piece):
             continue
-        keys = at_failure.build_failure_keys(
+        keys = wallkeys.build_failure_keys(
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:
@@ -226,7 +226,7 @@ def find_remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
     """Return (remedy, another call that worked), "" for none."""
     piece = failed.piece
     if piece.name:
-        return UNSTARTABLE if at_failure.is_unstartable(piece.telling) else "", ""
+        return UNSTARTABLE if wallkeys.is_unstartable(piece.telling) else "", ""
     met, is_placed = remedies.find_aftermath(failed), practice.names_file_place(piece.telling)
     was_mended = is_placed or (met.edits and not practice.MISUSED.search(piece.telling))
     then = "" if was_mended or not _is_other_call(met.passed, piece) else met.passed
@@ -331,9 +331,7 @@ def _find_removed(piece: Piece) -> list[str]:
 
 def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
     for at, (number, piece) in enumerate(past.steps()):
-        paths = [
-            at_failure.make_relative(word.strip("'\""), roots) for word in _find_removed(piece)
-        ]
+        paths = [wallkeys.make_relative(word.strip("'\""), roots) for word in _find_removed(piece)]
         keys = ["g|" + path for path in paths if path and _is_project_path(path)]
         if keys:
             commit = next(iter(find_next_commits(past, number)), "")
@@ -401,7 +399,7 @@ def _find_line_walls(groups: Groups) -> Iterable[Row]:
     """Yield the table's rows for error lines and for linters' rules."""
     for key, pairs in groups.items():
         wall: Row = {"keys": [key], "sessions": _count_sessions(pairs)}
-        if key.startswith(at_failure.RULE):
+        if key.startswith(wallkeys.RULE):
             wall["rule"] = key[2:]
             pairs = _filter_telling([pair for pair in pairs if "named" in pair[1]])
         elif key[:2] == "x|":
@@ -471,7 +469,7 @@ def _group_missing(
         path = key[2:] if key[:2] == "a|" else ""
         if not path or tree.holds(path) or path.startswith(("/", "~", "..")):
             continue
-        folders = reversed(at_failure.list_parent_folders(path))
+        folders = reversed(wallkeys.list_parent_folders(path))
         first_missing = next((folder for folder in folders if folder not in tree.folders), path)
         for missing in {path, first_missing}.difference(removed):
             walls.setdefault(missing, []).extend(pairs)
@@ -479,16 +477,16 @@ def _group_missing(
 
 
 def pack_walls(found: Sequence[Row]) -> bytes:
-    """Return the hook's table of walls as bytes (hook/at_failure.py)."""
+    """Return the hook's table of walls as bytes (hook/wallkeys.py)."""
     body = bytearray()
     offsets: list[tuple[bytes, int]] = []  # (hashed key, offset of its wall in the body)
     for wall in found:
         value = {key: value for key, value in wall.items() if key != "keys"}
-        hashes = [at_failure.hash_key(key).encode("ascii") for key in wall["keys"]]
+        hashes = [wallkeys.hash_key(key).encode("ascii") for key in wall["keys"]]
         offsets += [(hashed, len(body)) for hashed in hashes]
         body += (fastjson.dump(value) + "\n").encode("ascii")
-    head = at_failure.HEAD + b"%d\n" % len(offsets)
-    start = len(head) + at_failure.ENTRY * len(offsets)
+    head = wallkeys.HEAD + b"%d\n" % len(offsets)
+    start = len(head) + wallkeys.ENTRY * len(offsets)
     entries = [b"%s %010d\n" % (hashed, start + offset) for hashed, offset in sorted(offsets)]
     return b"".join([head, *entries, body])
 

@@ -43,6 +43,7 @@ memory.hook.passages
 memory.hook.windows
 memory.core.matches
 memory.hook.receipts
+memory.hook.wallkeys
 memory.hook.segment
 memory.hook.strategies
 memory.hook.announcements

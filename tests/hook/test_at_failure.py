@@ -13,7 +13,7 @@ from harness import conversations, vault
 from harness.hook import fire, harmless, payload
 
 from memory.core import layout
-from memory.hook import at_failure
+from memory.hook import at_failure, wallkeys
 from memory.knowledge import walls
 
 FLAG = "Exit code 2\nunknown flag: --open\n\nUsage: acme issue list [flags]"
@@ -102,38 +102,6 @@ def test_another_call_with_the_same_words_is_no_wall(fails):
 
 def test_the_session_that_met_it_is_not_told_of_itself(fails):
     assert fails(session="three") == ""
-
-
-@pytest.mark.parametrize(
-    ("printed", "telling"),
-    [
-        ('npm ERR! Missing script: "test"', 'Missing script: "test"'),
-        ("npm error engine Unsupported engine", "engine Unsupported engine"),
-        (
-            "a.ts(3,5): error TS2345: Argument of this type is not assignable",
-            "a.ts:3:5: TS2345: Argument of this type is not assignable",
-        ),
-        ("error[E0382]: borrow of moved value", "src/a.rs:3:5: borrow of moved value (E0382)"),
-        (
-            "  3:5  error  Value of this is never used  no-unused-vars",
-            "a.js:3:5: Value of this is never used (no-unused-vars)",
-        ),
-        (
-            "  3:5  error  Unexpected any of a type  @acme/no-any",
-            "a.ts:3:5: Unexpected any of a type (@acme/no-any)",
-        ),
-        (
-            "a.py:3: error: Item of this has no attribute  [union-attr]",
-            "a.py:3: Item of this has no attribute  [union-attr]",
-        ),
-    ],
-)
-def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
-    assert (
-        at_failure.build_failure_keys("Bash", "run it", printed)[-1:]
-        == at_failure.build_failure_keys("Bash", "run it", telling)[-1:]
-        != []
-    )
 
 
 def test_who_looks_for_what_a_session_removed_is_told_so(place, fails, now):
@@ -495,16 +463,16 @@ def test_a_conversation_that_goes_on_still_tells(fails, place):
     ],
 )
 def test_a_look_up_that_is_damaged_or_of_another_version_is_silence(fails, place, damage):
-    Path(at_failure.walls_path(place)).write_bytes(damage)
+    Path(wallkeys.walls_path(place)).write_bytes(damage)
     assert fails() == ""
-    Path(at_failure.walls_path(place)).unlink()
+    Path(wallkeys.walls_path(place)).unlink()
     assert fails() == ""
 
 
 @pytest.mark.parametrize("at", range(0, 4000, 97))
 def test_a_flipped_byte_is_silence_or_the_truth(fails, place, at, now):
     """In one process: thirty hooks would tell no more."""
-    path = Path(at_failure.walls_path(place))
+    path = Path(wallkeys.walls_path(place))
     data = bytearray(path.read_bytes())
     data[at % len(data)] ^= 0x55
     path.write_bytes(data)
@@ -604,59 +572,6 @@ def test_a_secret_of_an_error_meets_its_redacted_twin(place, fails, now):
 
 
 # ---- what a wall is known by
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("a.go:12:3: undefined: thing", "other/b.go:7:1: undefined: thing"),
-        (
-            "Error: connect to 10.0.0.1 port 5432 was refused",
-            "error: connect to 10.9.9.9 port 80 was refused",
-        ),
-        ("/tmp/x1/run.sh failed to start the broker", "/home/me/run.sh failed to start the broker"),
-        (
-            "got 3 results, expected seven (TestSeven)",
-            "got 9 results, expected seven (TestSeven/sub)",
-        ),
-        ("commit 1a2b3c4d5e is not an ancestor", "commit ffee00112233 is not an ancestor"),
-        ("<tool_use_error>Unknown skill: a:b</tool_use_error>", "Unknown skill: a:b"),
-    ],
-)
-def test_what_varies_from_run_to_run_does_not_count(one, other):
-    assert (
-        at_failure.build_failure_keys("Bash", "acme do", one)
-        == at_failure.build_failure_keys("Bash", "acme do", other)
-        != []
-    )
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("a.go:12:3: undefined: thing", "a.go:12:3: undefined: other"),
-        ("error E0382: moved", "error E0499: moved"),
-        ("gh: Not Found (HTTP 404)", "gh: Not Found (HTTP 403)"),
-    ],
-)
-def test_names_codes_and_states_do_count(one, other):
-    assert not set(at_failure.build_failure_keys("Bash", "acme do", one)) & set(
-        at_failure.build_failure_keys("Bash", "acme do", other)
-    )
-
-
-@pytest.mark.parametrize(
-    ("command", "call"),
-    [
-        ("gh api repos/o/r/pulls/7/comments/12345 --jq .body", "gh api pulls comments"),
-        ("gh pr diff 7 --stat", "gh pr diff"),
-        ("cd a && FOO=1 sudo git show --no-stat x | head", "git show"),
-        ("cat -A x", "cat"),
-        ("/usr/bin/make lint 2>&1", "make lint"),
-    ],
-)
-def test_a_call_is_known_by_its_program_and_verb(command, call):
-    assert "x|bash|unknown|" + call in at_failure.build_failure_keys("Bash", command, "unknown")
 
 
 def test_two_walls_of_a_session_are_told_each(fails, place, now):

@@ -14,7 +14,7 @@ import pytest
 from harness import talks, vault
 
 from memory.core import config
-from memory.hook import at_failure, at_prompt, indexview, loader, passages, receipts, windows
+from memory.hook import at_prompt, indexview, loader, passages, receipts, wallkeys, windows
 from memory.index import builder
 from memory.knowledge import walls
 
@@ -425,7 +425,7 @@ def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(
         "`run(main) //nolint:goconst"
     ) in block
     state = receipts.read_session(told.receipts("s1"))
-    assert at_failure.hash_key("r|goconst")[:8] in state.walls and state.pushes == 0
+    assert wallkeys.hash_key("r|goconst")[:8] in state.walls and state.pushes == 0
 
 
 def test_the_sessions_own_words_come_only_after_the_client_forgot_them(told, asked, handled):

@@ -12,7 +12,7 @@ import pytest
 
 from memory.capture import checkpointoutline, conversationpage, openings, wishes
 from memory.core import StoreError, fastjson, frontmatter, plaintext, records, tokeniser
-from memory.hook import at_failure, documents, fence, windows
+from memory.hook import documents, fence, wallkeys, windows
 from memory.project import manifests, mentions
 from memory.recall import sentences as quotable
 from memory.session import commandline, entries, git, shell, tellingline
@@ -79,7 +79,7 @@ READERS: dict[str, Callable[[str], object]] = {
         git.parse_commits("git commit -m " + text, "", "/w", ("/w",))
     ),
     "git's output": lambda text: list(git.parse_commits("git commit -m x", text, "/w", ("/w",))),
-    "walls": lambda text: at_failure.build_failure_keys("Bash", text[:4096], text),
+    "walls": lambda text: wallkeys.build_failure_keys("Bash", text[:4096], text),
     "names": mentions._find_symbols,
     "paths": mentions._find_paths,
     "an outcome on a line": openings.format_plain_line,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from harness import conversations, vault
 
-from memory.hook import at_failure
+from memory.hook import wallkeys
 from memory.knowledge import practice, walls
 
 FLAG = "x|bash|unknown flag --open|acme issue"
@@ -23,10 +23,10 @@ def derived(place, now):
 
     def call(key: str):
         walls.update_walls(place, vault.settings(), now)
-        fd = os.open(at_failure.walls_path(place), os.O_RDONLY)
+        fd = os.open(wallkeys.walls_path(place), os.O_RDONLY)
         try:
-            return at_failure.find_wall(
-                fd, at_failure.read_key_table(fd), at_failure.hash_key(key).encode()
+            return wallkeys.find_wall(
+                fd, wallkeys.read_key_table(fd), wallkeys.hash_key(key).encode()
             )
         finally:
             os.close(fd)
@@ -47,7 +47,7 @@ def held(place, session: str, *lines: str, day="2026-11-16", **keys) -> str:
 
 
 def keys_of(line: str, command="acme do") -> list[str]:
-    return at_failure.build_failure_keys("Bash", command, line)
+    return wallkeys.build_failure_keys("Bash", command, line)
 
 
 def test_another_call_that_worked_is_a_remedy(place, derived):
@@ -185,7 +185,7 @@ def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
 def test_protocol_refusals_and_what_runners_say_last_are_no_walls(place, now, line):
     held(place, "a", line, "- ✓ `acme other --y`")
     walls.update_walls(place, vault.settings(), now)
-    assert Path(at_failure.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
+    assert Path(wallkeys.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
 
 
 def test_only_records_whose_file_changed_are_read_again(place, now, derived, monkeypatch):
@@ -198,7 +198,7 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
         "_read_failures",
         lambda place, store, name, *rest: read.append(name) or original(place, store, name, *rest),
     )
-    before = Path(at_failure.walls_path(place)).read_bytes()
+    before = Path(wallkeys.walls_path(place)).read_bytes()
     walls.update_walls(place, vault.settings(), now)
     assert not read
     held(
@@ -214,7 +214,7 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
     assert read == ["p/conversations/2026-11-20/090000-five.md"]
     Path(place.path(read[0])).unlink()
     derived(FLAG)
-    assert Path(at_failure.walls_path(place)).read_bytes() == before, (
+    assert Path(wallkeys.walls_path(place)).read_bytes() == before, (
         "the same records give the same bytes"
     )
 
@@ -222,18 +222,18 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
 def test_both_files_may_be_lost_or_damaged_at_any_time(place, now, derived):
     conversations.week(place)
     derived(FLAG)
-    whole = Path(at_failure.walls_path(place)).read_bytes()
+    whole = Path(wallkeys.walls_path(place)).read_bytes()
     for damage in (
         lambda: Path(walls.failures_path(place)).write_bytes(b"\0{[nonsense"),
         lambda: Path(walls.failures_path(place)).unlink(),
-        lambda: Path(at_failure.walls_path(place)).unlink(),
-        lambda: Path(at_failure.walls_path(place)).write_bytes(b"\0" * 99),
-        lambda: Path(at_failure.walls_path(place)).write_bytes(whole[:-40]),
+        lambda: Path(wallkeys.walls_path(place)).unlink(),
+        lambda: Path(wallkeys.walls_path(place)).write_bytes(b"\0" * 99),
+        lambda: Path(wallkeys.walls_path(place)).write_bytes(whole[:-40]),
         lambda: Path(walls.failures_path(place)).write_text('{"v": 99}\n'),
     ):
         damage()
         walls.update_walls(place, vault.settings(), now)
-        assert Path(at_failure.walls_path(place)).read_bytes() == whole
+        assert Path(wallkeys.walls_path(place)).read_bytes() == whole
 
 
 def test_what_was_written_is_read_back_by_the_rule_of_writing(place, now):
@@ -289,15 +289,13 @@ def test_what_is_private_is_left_out(place, derived):
 def test_the_files_hold_no_more_than_ascii_json_and_are_the_users_own(place, derived):
     conversations.week(place)
     derived(FLAG)
-    for path in (at_failure.walls_path(place), walls.failures_path(place)):
+    for path in (wallkeys.walls_path(place), walls.failures_path(place)):
         assert os.stat(path).st_mode & 0o077 == 0
         Path(path).read_text("ascii")
-    rows = Path(at_failure.walls_path(place)).read_text("ascii").split("\n")
+    rows = Path(wallkeys.walls_path(place)).read_text("ascii").split("\n")
     count = int(rows[0].split()[-1])
     entries = rows[1 : 1 + count]
-    assert entries == sorted(entries) and all(
-        len(entry) == at_failure.ENTRY - 1 for entry in entries
-    )
+    assert entries == sorted(entries) and all(len(entry) == wallkeys.ENTRY - 1 for entry in entries)
     assert all(json.loads(row)["met"] for row in rows[1 + count : -1])
 
 
@@ -383,7 +381,7 @@ def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(
 ):
     held(place, "a", line)
     walls.update_walls(place, vault.settings(), time.time())
-    assert Path(at_failure.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
+    assert Path(wallkeys.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
 
 
 def test_many_missing_paths_among_many_files_are_looked_up_by_name():
