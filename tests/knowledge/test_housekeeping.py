@@ -64,7 +64,7 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     vault.put(place, "p/learnings/c.md", "Another", "Links here: [[a]].")
     said = ok("upkeep", "--apply")
     assert (
-        "into b: same words" in said
+        "same words as b" in said
         and "3 → 2 records (1 merged)" in said
         and "`dayleaf store undo`" in said
     )
