@@ -24,7 +24,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import fence, indexview, loader, windows
+from memory.hook import fence, indexview, loader
 from memory.hook.strategies import build_categories, classify_prompt
 
 TYPE_CHECKING = False
@@ -365,16 +365,20 @@ def find_prompt_rules(
     about = build_context(index.place, prompt, mode).narrow_to_prompt()
     rules = _read_rules(index, find_candidate_rules(index, about, shown, before))
     ruled = select_rules(_select_approved(index.place, rules), about, shown)
-    shares = [(_share_of_wish(index, rule, about.texts[PROMPT]), rule) for rule in rules]
-    wishes = list_wishes(index.place, [rule for share, rule in shares if share >= ABOUT])
-    return ruled, wishes[:PROMPT_WISHES]
+    near = [rule for rule in rules if _is_wish_about(index, rule, about.texts[PROMPT])]
+    return ruled, list_wishes(index.place, near)[:PROMPT_WISHES]
 
 
-def _share_of_wish(index: Index, rule: Any, terms: frozenset[str]) -> float:
-    """Return the share of a wish's idf that terms hold, common words apart."""
+def _is_wish_about(index: Index, rule: Any, terms: frozenset[str]) -> bool:
+    """Tell whether terms hold enough of a wish's idf, common words apart."""
+    if not fence.field(rule, "said"):
+        return False
     wish = {term for term, _ in tokeniser.query_terms(rule.title)} - tokeniser.COMMON
+    if wish.isdisjoint(terms):
+        return False
     rarity = {term: loader.idf(index.documents, index.df(term)) for term in wish}
-    return windows.compute_idf_share(rarity, terms)
+    held = sum(idf for term, idf in rarity.items() if term in terms)
+    return held >= ABOUT * sum(rarity.values())
 
 
 def list_wishes(place: Place, rules: Iterable[Any]) -> list[Any]:
