@@ -43,6 +43,7 @@ from memory.distill.technical import find_technical
 from memory.hook import windows
 from memory.hook.at_prompt import extract_ids, names_branch
 from memory.recall import sentences, timewords
+from memory.recall.question import names_subject, parse_times
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line
 
 WINDOW, WINDOWS = 900, 12  # characters of a window, and number of windows quoted from
@@ -100,10 +101,12 @@ def _select_named(question: str, sources: Sequence[Source]) -> list[Source]:
 
 
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without time words, if other words are left."""
+    """Return a question without time words, "" if it names no subject then."""
     text = clean(question)
     newest = max((source.created for source in sources), default=0.0)
-    return timewords.parse(text, newest, clock.utc).rest or text
+    times = parse_times(text, newest, clock.utc)
+    is_timed = (times.since, times.until) != timewords.OPEN
+    return times.rest if times.rest and (names_subject(times.rest) or not is_timed) else ""
 
 
 def _note_missing_words(

@@ -26,12 +26,14 @@ from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
 from memory.recall.lookup import LOCAL_ALONE, find_places_and_shelves
 from memory.recall.question import (
+    ASKING,
     MOST_LIMIT,
     MOST_TERMS,
     Query,
     QueryTerms,
     interpret,
     is_within,
+    names_subject,
     passes_filters,
 )
 from memory.recall.semantic import FILTERED, NEAR, Semantic, format_fallback
@@ -275,13 +277,7 @@ class _Search:
     def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
         """Search without the named time, or note the hits without filters."""
         if timed and self.query.text:
-            self.query = asked
-            hits, _ = self._find_hits()
-            if hits:
-                self.notes.append(
-                    "nothing from the time that the query names; showing hits from any time"
-                )
-            return hits
+            return self._find_of_any_time(asked)
         if _SESSION_ID.fullmatch(asked.text.strip()) and not asked.session:
             self.query = asked._replace(text="", session=asked.text.strip())
             return self._list_newest()
@@ -295,6 +291,19 @@ class _Search:
                     % ("is 1 hit" if count == 1 else "are %d hits" % count)
                 )
         return []
+
+    def _find_of_any_time(self, asked: Query) -> list[Hit]:
+        """Search without the named time, or list it if only common words ask for it."""
+        if not names_subject(self.query.text, ASKING | tokeniser.COMMON):
+            self.query = self.query._replace(text="")
+            return self._list_newest()
+        self.query = asked
+        hits, _ = self._find_hits()
+        if hits:
+            self.notes.append(
+                "nothing from the time that the query names; showing hits from any time"
+            )
+        return hits
 
     def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
         """Return the present workspace's active plan unless already a hit."""

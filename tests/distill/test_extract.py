@@ -399,3 +399,12 @@ def test_a_short_outcome_before_what_was_edited_is_quoted():
     """Only in a conversation a remark may stand before a call."""
     body = "## Outcome\n\n- The sign was copied from sub().\n\n## Done\n\n- edited `calc.py`\n"
     assert "- The sign was copied from sub()." in rows(extract.extract("yesterday", [source(body)]))
+
+
+def test_a_time_alone_is_answered_by_what_is_of_it():
+    """`done` is no word that a record has to hold then."""
+    said = source("The upload failed with 504.\n\n## Done\n\n- removed the retry of nginx\n")
+    for asked in ("what was done yesterday", "yesterday's sessions", "昨日のまとめ"):
+        digest = extract.extract(asked, [said], floor=True)
+        assert "The upload failed with 504." in rows(digest) and not digest.notes, asked
+    assert not extract.extract("what was done about kafka yesterday", [said], floor=True).bullets
