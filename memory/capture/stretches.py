@@ -473,7 +473,7 @@ class Capture:
             "plan": self._find_plan(is_past) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": not facts.typed and bool(facts.asked or not facts.turns) or None,
+            "unattended": facts.is_unattended or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 

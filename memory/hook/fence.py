@@ -211,12 +211,16 @@ def read_misleading_ids(place: Place) -> frozenset[str]:
 
 
 def format_origin(record: Any) -> str:
-    """Return a record's origin, "" for the workspace's own, to follow its title."""
-    return {
+    """Return a record's origin, to follow its title.
+
+    "" for the workspace's own, of a session that somebody typed into.
+    """
+    origin = {
         "s": ", shared through this repository",
         "g": ", global",
         "a": ", from the user's own folder",
     }.get(record.tier, "")
+    return ", unattended" + origin if field(record, "unattended") == "true" else origin
 
 
 def format_staleness(mark: str) -> str:
@@ -239,7 +243,7 @@ def format_passage(passage: Any) -> str:
         passage.doc.kind,
         clock.format_local_day(passage.doc.created),
         ", branch " + branch if branch else "",
-        format_origin(passage.doc),
+        format_origin(passage.record),
         format_staleness(passage.mark),
         text,
     )
