@@ -81,6 +81,7 @@ def _make_frontmatter(state: CaptureState, text: str) -> dict[str, Any]:
     return {
         "branch": facts.branch or None,
         "until": facts.until or None,
+        "unattended": facts.is_unattended or None,
         "files": list(dict.fromkeys(edit.path for edit in facts.edits))[:40] or None,
         "written": writer.body_checksum(text),
     }
@@ -175,7 +176,8 @@ def _continue_file(keeper: Store, state: CaptureState, text: str) -> str:
     if new_body == body:
         state.grown = len(state.facts.all_turns)
         return id
-    changes = {key: value for key, value in _make_frontmatter(state, new_body).items() if value}
+    head = _make_frontmatter(state, new_body)
+    changes = {key: head[key] for key in head if head[key] or key == "unattended"}
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
     data = data[: frontmatter.split_head(data)[1]] + b"\n" + new_body.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))

@@ -129,6 +129,11 @@ class Facts:
         return [turn for turn in self.turns if turn.asked in ("", turns.SLASH, turns.TEAM)]
 
     @property
+    def is_unattended(self) -> bool:
+        """Whether no person typed into the session, this stretch or one before."""
+        return not self.typed and bool(self.asked or not self.turns)
+
+    @property
     def requests(self) -> list[str]:
         """The user's requests in this stretch, oldest first."""
         return [turn.request for turn in self.asked if turn.asked != turns.TEAM]

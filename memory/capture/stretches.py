@@ -469,7 +469,6 @@ class Capture:
         facts = self.state.facts
         is_past = trigger in _PAST  # the present checkout is not that of the work
         branch, commit = self._find_checkout(is_past)
-        is_unattended = not facts.typed and bool(facts.asked or not facts.turns)
         return {
             "trigger": trigger,
             "branch": self._make_mask()(branch) or None,
@@ -477,7 +476,7 @@ class Capture:
             "plan": self._find_plan(is_past) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": is_unattended or None,
+            "unattended": facts.is_unattended or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 

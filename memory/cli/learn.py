@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.core.records import TWO_SESSIONS, Record, parse_labels
+from memory.core.records import Record, parse_labels
 from memory.hook import fence, receipts
 from memory.store import conversations, ledger
 from memory.store.reader import format_not_found
@@ -39,15 +39,31 @@ def learn(call: Call) -> int:
     text = _require_public(text)
     title, store = call.options.title or extract_title(text), call.store()
     is_model = find_author(call) == "agent"
-    existing = store.same("learning", title, text, tier, is_model)
+    existing, waiting = _find_known(store, title, text, tier, is_model)
     if existing:
         kept = _merge_learning(call, store, existing)
     else:
         kept = _add_learning(call, store, title, text, tier)
+    if waiting:
+        store.archive(waiting.name, "accepted in another tier", kept.id)
     call.indexed()
     done = "already there" if existing and (is_model or existing.accepted) else "kept"
     done += "" if kept.accepted else " as a candidate for `dayleaf review`"
     return report_written(call, kept, done, text)
+
+
+def _find_known(
+    store: Store, title: str, text: str, tier: str, is_model: bool
+) -> tuple[Record | None, Record | None]:
+    """Find (the learning that a text repeats, a candidate that it replaces)."""
+    from memory.knowledge import duplicates
+
+    found = store.same("learning", title, text, tier, is_model)
+    if found is None:
+        found = duplicates.find_same_learning(store, title, text)
+    if found is None or is_model or found.tier == tier:
+        return found, None
+    return None, found if found.tier == layout.PRIVATE and not found.accepted else None
 
 
 def _require_public(text: str) -> str:
@@ -78,8 +94,9 @@ def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
     """Return the keys that accept a candidate learnt again, {} within its session."""
     if find_author(call) != "agent":
         return {"accepted": True}
-    again = candidate.meta.get("session") not in (None, find_session_id(call))
-    return {"accepted": True, "accepted_by": TWO_SESSIONS} if again else {}
+    from memory.knowledge import duplicates
+
+    return duplicates.accept_repeated(candidate, find_session_id(call))
 
 
 def _mark_candidate(call: Call) -> dict[str, Any]:

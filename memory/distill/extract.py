@@ -41,7 +41,9 @@ from memory.distill.digests import (
 from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
 from memory.hook import windows
+from memory.hook.at_prompt import extract_ids, names_branch
 from memory.recall import sentences, timewords
+from memory.recall.question import names_subject, parse_times
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line
 
 WINDOW, WINDOWS = 900, 12  # characters of a window, and number of windows quoted from
@@ -69,20 +71,16 @@ def extract(
 
     floor: refuse where the sources answer too little.
     """
-    notes = [
-        "%s: only its first %d characters were read" % (source.id, BODY_LIMIT)
-        for source in sources
-        if len(source.body) > BODY_LIMIT
-    ]
-    passages = split_sources(sources)
+    notes, named = _note_cut_sources(sources), _select_named(question, sources)
+    passages = split_sources(named or sources)
     found = windows.find_answer(
         _without_time_words(question, sources), [each.passage for each in passages], limit=WINDOW
     )
     selection = _QuoteSelection(passages, found, 4 * max_tokens)
-    if floor and not (found.is_answered and selection.is_worth_quoting):
+    if floor and not selection.answers(bool(named)):
         return make_digest((), "extract", sources, notes, nearest=list_nearest(sources))
     bullets = selection.select_bullets()
-    if floor and bullets:
+    if floor and bullets and not named:
         notes += _note_missing_words(question, found, bullets)
     if sources and not bullets:
         full = "nothing fits into %d tokens: raise --max-tokens" % max_tokens
@@ -91,11 +89,24 @@ def extract(
     return make_digest(bullets, "extract", sources, notes, checked)
 
 
+def _note_cut_sources(sources: Sequence[Source]) -> list[str]:
+    note = "%s: only its first %d characters were read"
+    return [note % (each.id, BODY_LIMIT) for each in sources if len(each.body) > BODY_LIMIT]
+
+
+def _select_named(question: str, sources: Sequence[Source]) -> list[Source]:
+    """Return the sources that a question names by their id or branch."""
+    ids = extract_ids(question)
+    return [each for each in sources if each.id in ids or names_branch(question, each.branch)]
+
+
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without time words, unless no other word is left."""
+    """Return a question without time words, "" if it names no subject then."""
     text = clean(question)
     newest = max((source.created for source in sources), default=0.0)
-    return timewords.parse(text, newest, clock.utc).rest or text
+    times = parse_times(text, newest, clock.utc)
+    is_timed = (times.since, times.until) != timewords.OPEN
+    return times.rest if times.rest and (names_subject(times.rest) or not is_timed) else ""
 
 
 def _note_missing_words(
@@ -129,7 +140,8 @@ class _Page:
                 lead = line.lead + start if line.lead >= 0 else -1
                 self.lines.append(line._replace(block=line.block + block, lead=lead))
             self.starts.append(len(self.lines))
-        self.remarks = _find_passing_remarks(self.lines)
+        is_talk = passage.source.kind == "conversation"
+        self.remarks = _find_passing_remarks(self.lines) if is_talk else set()
         self.taken: set[int] = set()
         self.citation = "[%s] %s" % (passage.source.id, passage.day)
         self.frame = _count_bytes(self.citation) + 2  # bytes around the lines of a bullet
@@ -189,10 +201,13 @@ class _QuoteSelection:
         self.quoted: list[_Page] = []  # in the order of the choice
         self.used = 0
 
-    @property
-    def is_worth_quoting(self) -> bool:
-        """Whether any line is worth quoting; true too where nothing was found."""
-        return not self.found.windows or any(quote.worth for quote in self.quotes)
+    def answers(self, is_named: bool) -> bool:
+        """Tell whether any line is worth quoting; true too where nothing was found.
+
+        is_named: whether the question names the records, and need share no word with them.
+        """
+        is_worth = not self.found.windows or any(quote.worth for quote in self.quotes)
+        return is_worth and (is_named or self.found.is_answered)
 
     def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""

@@ -148,7 +148,8 @@ def _consult_for_prompt(
     # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
     # with its session's work.
     is_after_compaction = state.compacted and not state.prompts
-    changes_subject = not is_agent and (is_after_compaction or is_new_subject(words, state))
+    is_other = is_after_compaction or is_new_subject(words, state) or bool(extract_ids(text))
+    changes_subject = not is_agent and is_other
     wanted = wants_passages(text, settings, state)
     units = AGENT_UNITS if is_agent else PROMPT_UNITS
 
@@ -559,6 +560,22 @@ def extract_handles(text: str) -> list[str]:
         handles.update((name.lower(), None) for name in _extract_word_handles(word, before))
         before = word.lower()
     return list(handles)
+
+
+def extract_ids(text: str) -> list[str]:
+    """Return the words of a text that may be ids of records or sessions."""
+    words = [raw.strip(_EDGES) for raw in text.split()]
+    ids = [word for word in words if len(word) == 36 or len(word) == 10 and word[1] == "-"]
+    return [id for id in ids if _HEX.issuperset(id[2:].replace("-", ""))]
+
+
+def names_branch(text: str, branch: object) -> bool:
+    """Tell whether a text names a branch that is no plain word, or its ticket."""
+    name, *tickets = map(str.lower, segment.list_branch_names(branch) or [""])
+    words = {raw.strip(_EDGES).lower() for raw in text.split()} if name else set()
+    if not words.isdisjoint(word for word in (name, str(branch).lower()) if not word.isalpha()):
+        return True
+    return bool(tickets) and any(name in tickets for name in extract_handles(text))
 
 
 def is_ticket(name: str) -> bool:

@@ -212,12 +212,16 @@ def read_misleading_ids(place: Place) -> frozenset[str]:
 
 
 def format_origin(record: Any) -> str:
-    """Return where a record comes from, to follow its title, or ""."""
-    return {
+    """Return where a record comes from, to follow its title.
+
+    "" for the workspace's own, of a session that somebody typed into.
+    """
+    origin = {
         "s": ", shared through this repository",
         "g": ", global",
         "a": ", from the user's own folder",
     }.get(record.tier, "")
+    return ", unattended" + origin if field(record, "unattended") == "true" else origin
 
 
 def format_staleness(mark: str) -> str:
@@ -240,7 +244,7 @@ def format_passage(passage: Any) -> str:
         passage.doc.kind,
         clock.format_local_day(passage.doc.created),
         ", branch " + branch if branch else "",
-        format_origin(passage.doc),
+        format_origin(passage.record),
         format_staleness(passage.mark),
         text,
     )

@@ -17,8 +17,15 @@ from math import log
 
 from memory.core import tokeniser
 from memory.core.matches import Expansion
-from memory.hook import indexview, loader, windows
-from memory.hook.at_prompt import extract_handles, is_asking, is_inquiring, is_ticket
+from memory.hook import indexview, loader, segment, windows
+from memory.hook.at_prompt import (
+    extract_handles,
+    extract_ids,
+    is_asking,
+    is_inquiring,
+    is_ticket,
+    names_branch,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,11 +101,14 @@ def choose_passages(
     strength = hits[0][0] / log(1.0 + index.documents) if hits else 0.0
     names = extract_handles(prompt)
     tickets = _select_rare(index, filter(is_ticket, names))
-    if not tickets and strength < (asking if asks else saying):
+    ids = extract_ids(prompt)
+    named_hits = _find_by_ids(index, ids)
+    if not (tickets or named_hits) and strength < (asking if asks else saying):
         return [], []
     least = TURNED_GATES[push] if changes_subject else least
-    parts = list(_read_parts(index, hits, shown, own, _rank_search_words(index, prompt, names)))
-    named = [part for part in parts if any(name in part.whole.lower() for name in tickets)]
+    sought = _rank_search_words(index, prompt, names)
+    parts = list(_read_parts(index, [*named_hits, *hits], shown, own, sought))
+    named = _select_named(parts, prompt, ids, tickets)
     if named:
         parts, least = named, 0.0
     answer, parts = _prefer_conversations(index, prompt, parts)
@@ -108,6 +118,24 @@ def choose_passages(
         nearest = parts[answer.windows[0].passage].doc.id
         return [], [[nearest, round(answer.telling, 3)]]
     return _build_passages(index, answer, parts, _explain_choice(bool(tickets), asks)), []
+
+
+def _find_by_ids(index: Index, ids: Sequence[str]) -> list[tuple[float, int]]:
+    """Return the hits, of score 0, that ids of records or sessions name."""
+    return [(0.0, number) for id in ids for number in index.holding(segment.id_term(id))]
+
+
+def _select_named(
+    parts: Sequence[_Part], prompt: str, ids: Sequence[str], tickets: Sequence[str]
+) -> list[_Part]:
+    """Return the parts whose id, session, branch or ticket a prompt names."""
+    return [
+        part
+        for part in parts
+        if not {part.doc.id, part.session}.isdisjoint(ids)
+        or names_branch(prompt, part.record.meta.get("branch"))
+        or any(name in part.whole.lower() for name in tickets)
+    ]
 
 
 def _is_question(prompt: str) -> bool:
@@ -175,12 +203,18 @@ def _name_session(record: Any, own: str) -> str:
 def _select_documents(
     index: Index, hits: Sequence[tuple[float, int]], shown: set[str]
 ) -> Iterator[Any]:
-    """Yield the documents of checkpoints and conversations, each turn once."""
+    """Yield the documents of checkpoints and conversations, each turn once.
+
+    Of other kinds those that the prompt names, whose score is 0.
+    """
     seen: set[tuple[str, str]] = set()  # every part of a long turn finds the same turn
-    for _, number in hits:
+    for score, number in hits:
         doc = index.doc(number)
         key = doc.id, doc.section if doc.kind == "conversation" else ""
-        if doc.kind not in ("checkpoint", "conversation") or doc.id in shown or key in seen:
+        is_of_session = doc.kind in ("checkpoint", "conversation")
+        is_telling = doc.kind != "rule" and doc.flags & segment.ACCEPTED
+        is_wanted = is_of_session or is_telling and not score
+        if not is_wanted or doc.id in shown or key in seen:
             continue
         if not doc.section.endswith("(summary by the client)"):
             seen.add(key)
@@ -242,7 +276,7 @@ def _build_passages(
     """Return the best windows grouped by turn, best first."""
     from memory.hook import fence
 
-    best = answer.windows[0].score or 1.0
+    best = answer.windows[0].score
     numbers = _find_numbers(answer, parts)
     texts, scores = _choose_windows(answer, parts, best, numbers)
     passages: list[ShownPassage] = []
@@ -254,7 +288,7 @@ def _build_passages(
         asked = fence.clip_utf16(_skip_to_subject(part.asked, answer), REQUEST_UNITS)
         if asked and part.doc.kind == "conversation":
             text = 'asked "%s":\n%s' % (asked, text)
-        score = answer.telling * scores[number] / best
+        score = answer.telling * scores[number] / (best or 1.0)
         mark = index.mark(part.record)
         passage = ShownPassage(part.doc, part.record, mark, score, reason, text)
         passage.names = _select_rare(index, extract_handles(" ".join(odd)))

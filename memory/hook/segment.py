@@ -10,6 +10,7 @@ from _struct import error as StructError  # type: ignore[attr-defined]
 from zlib import crc32
 
 from memory.core import IndexFault, files
+from memory.core.layout import TRUNKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +63,26 @@ def session_term(session: str) -> str:
 
 def branch_term(branch: str) -> str:
     return hashed_term("\x05", branch)
+
+
+def id_term(id: str) -> str:
+    """Return the index term of a record's or a session's id."""
+    return session_term(id) if len(id) == 36 else "\x01" + id
+
+
+def list_branch_names(branch: object) -> list[str]:
+    """Return a branch's name without its first folder, then its tickets.
+
+    `feature/PAY-101-retries` has PAY-101-retries, PAY-101 and #101, `main` has none.
+    """
+    if not isinstance(branch, str) or branch in TRUNKS:
+        return []
+    folder, slash, rest = branch.partition("/")
+    name = rest if slash and folder.isalpha() else branch
+    pieces = name.replace("_", "-").replace("/", "-").split("-")
+    pairs = [(a, b) for a, b in zip(["", *pieces], pieces) if b.isdigit()]
+    tickets = [ticket for a, b in pairs for ticket in (a + "-" + b, "#" + b)]
+    return [name, *(ticket for ticket in tickets if ticket[:1].isalpha() or ticket[:1] == "#")]
 
 
 def hashed_term(mark: str, text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from memory.core import clock, files
-from memory.core.records import READ_LIMIT, SOURCES, Record
+from memory.core.records import READ_LIMIT, SOURCES, TWO_SESSIONS, Record
 from memory.core.tokeniser import mark_code
 from memory.hook import handoffs
 from memory.index.kept import FactCache, cached_fact
@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.store.store import Store
 
 # learnings that a text is compared with; characters of it that they are looked up by
 NEAR, ASKED = 8, 600
@@ -206,6 +207,20 @@ def find_similar_learning(
         if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), words):
             return hit.record
     return None
+
+
+def find_same_learning(store: Store, title: str, text: str) -> Record | None:
+    """Return a learning that says a text, of any title and tier, or None."""
+    place, settings = store.place, store.config
+    found = find_similar_learning(place, settings, store.now, title, text)
+    return found if found and store.repeats(found, text) else None
+
+
+def accept_repeated(record: Record, session: str) -> dict[str, Any]:
+    """Return the acceptance of a candidate that another session repeats, or {}."""
+    first = record.meta.get("session")
+    is_other = bool(first and session) and first != session
+    return {"accepted": True, "accepted_by": TWO_SESSIONS} if is_other else {}
 
 
 def _is_similar(one: list[str], other: list[str]) -> bool:

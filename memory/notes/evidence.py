@@ -18,9 +18,10 @@ from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.hook import WISH_CHARS
 from memory.notes.instruction import RULES
-from memory.notes.schema import QUOTE, STANDING, TITLE, Item, Note
+from memory.notes.schema import PARTS, QUOTE, STANDING, TITLE, Item, Note
 
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
+FULL = "its part of the note is full"
 ORDER = "an order to its reader"
 NOT_BY_USER = "not the user's words"  # of a standing wish; of a decision only `user` goes
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
@@ -61,10 +62,13 @@ def _check_items(
     note: Note, turns: Sequence[_SearchableTurn], proof: Proof
 ) -> tuple[list[Item], list[DroppedItem]]:
     """Split a note's items into proven and dropped ones."""
-    proven, dropped = [], []
+    proven: list[Item] = []
+    dropped: list[DroppedItem] = []
     for item in note.items:
         turn = _find_quoted_turn(item, turns)
         fault = _find_fault(item, turn, turns, proof)
+        if not fault and sum(one.part == item.part for one in proven) == PARTS[item.part][1]:
+            fault = FULL
         if fault or turn is None:
             dropped.append(DroppedItem(item.part, fault, item.text))
             continue

@@ -22,7 +22,7 @@ NEXT, OPEN, DEAD_ENDS = "next", "open", "dead_ends"
 PARTS = {
     NEXT: ("Next", 4),
     OPEN: ("Open", 4),
-    DECISIONS: ("Decisions", 6),
+    DECISIONS: ("Decisions", 12),
     LESSONS: ("Lessons", 4),
     STANDING: ("Standing wishes", 5),
     DEAD_ENDS: ("Dead ends", 3),
@@ -96,7 +96,7 @@ def _parse_object(answer: str) -> dict[str, object]:
 
 def _parse_items(part: str, listed: object) -> Iterator[Item]:
     rows = listed if isinstance(listed, list) else []
-    for row in [row for row in rows if isinstance(row, dict)][: PARTS[part][1]]:
+    for row in [row for row in rows if isinstance(row, dict)]:
         mark = str(row.get("by") or row.get("kind") or "").strip().lower()
         item = Item(
             part,

@@ -8,6 +8,7 @@ level than before means that an identifier is gone.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import lru_cache
 from itertools import islice
@@ -134,12 +135,16 @@ def _find_paths(text: str) -> tuple[str, ...]:
 
 
 def make_relative(path: str, root: str) -> str:
-    """Return a path inside a checkout relative to it, any other unchanged."""
+    """Return a path inside a checkout relative to it, any other unchanged.
+
+    Of a path from a folder below, what stands behind its `../`.
+    """
     start = compose(root).rstrip("/") + "/"
-    for whole in (path.replace("\\", "/"), files.real_path(path) if path[:1] == "/" else ""):
+    plain = posixpath.normpath(path.replace("\\", "/"))
+    for whole in (plain, files.real_path(path) if path[:1] == "/" else ""):
         if compose(whole).startswith(start):
             return compose(whole)[len(start) :]
-    return path
+    return plain.replace("../", "") if path.startswith("../") else path
 
 
 def mentions_file(record: Record, path: str) -> bool:

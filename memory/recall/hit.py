@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
 from memory.hook import context, documents, fence
+from memory.hook.handoffs import is_unattended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Hit(NamedTuple):
         links here. relation: the link's name as seen from there.
     Of a session: conversation: id of its conversation. turn: number of the turn found, from 1.
         turn_text: its text. talk: the conversation's record, if a turn was found. quotes: windows
-        about the query. others: ids of its other checkpoints found.
+        about the query. others: ids of its other checkpoints found. unattended: nobody typed.
     For display: age: seconds since it was written. group: `rule` (approved), `pending` or
         `rejected` rule; `plan` (active), `past`; `script` (approved), `waiting` or `refused`
         script; `learning` or `candidate`; `doc`, `checkpoint`. claims: names in the record,
@@ -108,6 +109,7 @@ class Hit(NamedTuple):
     turn_text: str = ""
     talk: Record | None = None
     others: tuple[str, ...] = ()
+    unattended: bool = False
     age: float = 0.0
     group: str = ""
     claims: tuple[Claim, ...] = ()
@@ -152,6 +154,7 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
         path,
         origin,
         conversation=_find_conversation_id(record),
+        unattended=is_unattended(record),
     )
 
 
@@ -332,7 +335,12 @@ def to_json(hit: Hit) -> dict[str, Any]:
     match: dict[str, Any] = {"score": round(hit.score, 6)}
     if hit.linked_from:
         match = {"linkedFrom": hit.linked_from, "relation": hit.relation}
-    session = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
+    session = {
+        "conversation": hit.conversation,
+        "turn": hit.turn,
+        "others": list(hit.others),
+        "unattended": hit.unattended,
+    }
     return {
         **record_fields_json(hit),
         **match,

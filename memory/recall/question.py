@@ -35,13 +35,16 @@ _ASKING_ELSEWHERE = frozenset(
     "몇 뭐 무엇 무슨 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 한 일 작업 何 何を は何 "
     "いつ どこ 作業 仕事 怎么 什么 了什 我们 们做 做了 干了 了啥 时候 谁 哪里 工作 warum wie "
     "wann wo wer welch woran womit wir ich du haben habe hast hat war ist lief arbeit gemacht "
-    "getan passiert что чем кто мы было как почему когда где делал сдела случи работ".split()
+    "getan passiert erledigt sitzung sitzungen zusammenfassung fertig geschafft 뭘 끝냈 끝낸 완료 "
+    "요약 세션 セッション まとめ やっ 終わ 会话 总结 完成 сессии сессий итоги закончил "
+    "что чем кто мы было как почему когда где делал сдела случи работ".split()
 )
 _DOERS = frozenset("i we you they he she".split())  # the word after one is what they did
 ASKING = _ASKING_ELSEWHERE.union(
     "know happen use work chang fix add find make tell say explain last latest newest recent week "
     "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about done "
-    "was".split()
+    "was session progress summari recap show list give remind finish complet achiev summar "
+    "summaris came".split()
 )
 _KIND_WORDS = {"lesson": "learning", "lessons": "learning"}
 for _kind in "checkpoint learning rule resource plan conversation".split():
@@ -53,6 +56,9 @@ _MACHINE_LINE = re.compile(
     r"""|exception|warn(?:ing)?|fatal|panic|info|debug)(?:\[\w+\])?(?::\s|!\s|\s{2}|\])""",
     re.I,
 )
+
+
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 
 
 class Query(NamedTuple):
@@ -258,20 +264,20 @@ class QueryTerms:
     def is_bare_question(self) -> bool:
         """Tell whether a question names no subject that a record holds.
 
-        Words of ASKING name none.  In English no other word may stand but a verb after a pronoun.
+        Words of ASKING name none.  In English no other word may stand but a common one, or a verb
+        after a pronoun.
         """
         is_foreign = has_unknown = False
         for before, raw in zip(("", *self._raws), self._raws):
             terms = self._terms_by_word[raw]
             is_foreign = is_foreign or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
             # a run without spaces holds more than the word that asks
-            is_run = tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
-            if not terms or (not is_run and not ASKING.isdisjoint((raw, *terms))):
+            if not terms or (not _is_run(raw) and not ASKING.isdisjoint((raw, *terms))):
                 continue
             heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
             if any(map(self.df, heavy)):
                 return False
-            has_unknown = has_unknown or before.lower() not in _DOERS
+            has_unknown = has_unknown or _is_subject(before, heavy)
         return is_foreign or not has_unknown
 
     def find_gaps(self) -> tuple[str, ...]:
@@ -290,6 +296,11 @@ class QueryTerms:
             if not any(self.df(term) or term in self._guessed for term in terms):
                 found[raw.strip("-./_")] = None
         return tuple(found) if 2 * len(found) >= asked else ()
+
+
+def _is_subject(before: str, terms: set[str]) -> bool:
+    """Tell whether a word may be a subject: none's deed, and no common word."""
+    return before.lower() not in _DOERS and tokeniser.COMMON.isdisjoint(terms)
 
 
 def _weigh_tokens(raws: Sequence[str]) -> list[tuple[str, str, float]]:
@@ -318,7 +329,7 @@ def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
-    times = timewords.parse(typed, now, offset)
+    times = parse_times(typed, now, offset)
     rest = " ".join((times.rest, *pasted))
     words = _find_content_words(rest)
     given = query.since is not None or query.until is not None
@@ -336,6 +347,32 @@ def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
     if timed or times.latest:
         query = query._replace(text=" ".join((times.kept, *pasted)), since=since, until=until)
     return Interpretation(query, timed, times.latest, times.about, rest, period)
+
+
+def parse_times(text: str, now: float, offset: clock.Offset) -> timewords.Times:
+    """Parse a text's times, of "yesterday's work" too.
+
+    A possessive counts only where no subject is named.
+    """
+    times = timewords.parse(text, now, offset)
+    if not _POSSESSIVE.search(text):
+        return times
+    other = timewords.parse(_POSSESSIVE.sub("", text), now, offset)
+    is_timed = (other.since, other.until) != timewords.OPEN
+    return other if is_timed and not names_subject(other.rest) else times
+
+
+def names_subject(text: str, plain: frozenset[str] = ASKING) -> bool:
+    """Tell whether a text has other words than those that ask, or plain ones."""
+    raws = [raw for raw in _find_content_words(text) if raw not in plain.union(_KIND_WORDS)]
+    # a run without spaces holds more than the word that asks
+    return any(
+        _is_run(raw) or plain.isdisjoint(term for term, _ in tokeniser.expand(raw)) for raw in raws
+    )
+
+
+def _is_run(raw: str) -> bool:
+    return tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
 
 
 def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:

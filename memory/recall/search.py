@@ -7,6 +7,7 @@ searched as misspellings (fuzzy.py).
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, fence, loader, segment
+from memory.hook.at_prompt import extract_ids
 from memory.hook.context import ContextTag
 from memory.index.backend import Backend, Sieve, Unreachable
 from memory.project import manifests, mentions
@@ -24,12 +26,14 @@ from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
 from memory.recall.lookup import LOCAL_ALONE, find_places_and_shelves
 from memory.recall.question import (
+    ASKING,
     MOST_LIMIT,
     MOST_TERMS,
     Query,
     QueryTerms,
     interpret,
     is_within,
+    names_subject,
     passes_filters,
 )
 from memory.recall.semantic import FILTERED, NEAR, Semantic, format_fallback
@@ -46,6 +50,7 @@ NOISE = 0.02  # share of the best score below which a hit is chance: one common 
 WEAK = 0.3  # share of the query's weight; if no hit holds it, all are weak
 SCANNED = 2000  # newest records searched for a query of stop words alone
 TURNS = 30  # nearest turns of conversations that are read to quote from
+_SESSION_ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]{,27}")  # or how it begins
 _CONVERSATION = segment.KINDS.index("conversation")
 _CONVERSATIONS = "/" + FOLDERS["conversation"] + "/"
 
@@ -275,13 +280,10 @@ class _Search:
     def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
         """Search again without the named time, or note what filters hide."""
         if timed and self.query.text:
-            self.query = asked
-            hits, _ = self._find_hits()
-            if hits:
-                self.notes.append(
-                    "nothing from the time that the query names; showing hits from any time"
-                )
-            return hits
+            return self._find_of_any_time(asked)
+        if _SESSION_ID.fullmatch(asked.text.strip()) and not asked.session:
+            self.query = asked._replace(text="", session=asked.text.strip())
+            return self._list_newest()
         if asked.text and self._is_filtered():
             self.query = Query(asked.text, workspace=asked.workspace)
             count = len(self._find_hits()[0])
@@ -292,6 +294,19 @@ class _Search:
                     % ("is 1 hit" if count == 1 else "are %d hits" % count)
                 )
         return []
+
+    def _find_of_any_time(self, asked: Query) -> list[Hit]:
+        """Search without the named time, or list it if only common words ask for it."""
+        if not names_subject(self.query.text, ASKING | tokeniser.COMMON):
+            self.query = self.query._replace(text="")
+            return self._list_newest()
+        self.query = asked
+        hits, _ = self._find_hits()
+        if hits:
+            self.notes.append(
+                "nothing from the time that the query names; showing hits from any time"
+            )
+        return hits
 
     def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
         """Return the present workspace's active plan unless already a hit."""
@@ -320,12 +335,14 @@ class _Search:
         expansion = self.searcher.expansion
         terms.prefetch_heads(pool, expansion)
         features = look.compute_features(pool, question, expansion)
-        # A learning names its session too, but is no turn of it; a conversation is ranked by turns.
+        # A learning names its session too, but is no turn of it; a conversation is ranked by turns,
+        # and what stands beside one by sessions.
         kinds = [c.record.kind for c in pool]
         dialogue = (
             rank.is_dialogue(pool, features)
             and 2 * kinds.count("checkpoint") > len(pool)
             and "conversation" not in kinds
+            and not any(fence.field(c.record, "conversation") for c in pool)
         )
         if dialogue:
             pool = self._find_all_candidates(terms, DIALOGUE_CANDIDATES)
@@ -341,7 +358,27 @@ class _Search:
             ]
             near = self._add_nearest(pool)
             features += look.compute_features(pool[len(features) :], question, expansion)
-        return self._rank(pool, features, question, dialogue, near), terms.find_gaps()
+        hits = self._rank(pool, features, question, dialogue, near)
+        named = self._find_named(hits)
+        if not named:
+            return hits, terms.find_gaps()
+        self.weak = False
+        paths = {each.path for each in named}
+        return [*named, *(each for each in hits if each.path not in paths)], ()
+
+    def _find_named(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the records whose ids stand in the query, above other hits."""
+        best = 1.0 + (hits[0].score if hits else 0.0)
+        terms = [segment.id_term(id) for id in extract_ids(self.query.text)]
+        named: dict[str, Hit] = {}
+        for shelf in self.shelves if terms else ():
+            for number in (n for term in terms for n in shelf.backend.holding(term)):
+                c = shelf.candidate(number)
+                if c and self._passes(shelf, c) and not self._is_duplicate(shelf, c.record.name):
+                    found = hit.from_record(c.record, c.workspace, c.path, c.origin)
+                    parts = (("id", best),)
+                    named[c.path] = found._replace(score=best, parts=parts, why="its id")
+        return list(named.values())
 
     def _rank(
         self,

@@ -150,14 +150,21 @@ _WORDS = {
     "recently": "recently recent kürzlich neulich zuletzt недавно",
     "day_before": "the_day_before_yesterday vorgestern позавчера "
     "그저께 그제 엊그제 一昨日 おととい 前天",
-    "night": "last_night gestern_abend вчера_вечером прошлой_ночью 어젯밤 昨夜 昨晚 昨天晚上",
+    "night": "last_night yesterday_evening gestern_abend вчера_вечером прошлой_ночью "
+    "어젯밤 昨夜 昨晚 昨天晚上",
+    "morning_before": "yesterday_morning gestern_morgen gestern_früh вчера_утром "
+    "어제_아침 어제_오전 昨日の朝 昨日の午前 昨天早上 昨天上午",
+    "afternoon_before": "yesterday_afternoon gestern_nachmittag вчера_днём вчера_днем "
+    "어제_오후 昨日の午後 昨天下午",
     "morning": "this_morning heute_morgen heute_früh сегодня_утром "
     "오늘_아침 今朝 今早 今天早上 今天上午",
     "afternoon": "this_afternoon heute_nachmittag сегодня_днём",
     "evening": "tonight this_evening heute_abend сегодня_вечером 오늘_저녁 今夜 今晩 今晚 今天晚上",
-    "yesterday": "yesterday gestern вчера вчерашний вчерашняя вчерашнее вчерашние вчерашнюю "
+    "yesterday": "yesterday gestern gestrige gestrigen gestriger gestriges "
+    "вчера вчерашний вчерашняя вчерашнее вчерашние вчерашнюю "
     "вчерашнего_дня вчерашнего вчерашней вчерашнем 어제 昨日 きのう 昨天",
-    "today": "today heute сегодня 오늘 今日 きょう 今天",
+    "today": "today heute heutige heutigen heutiger heutiges сегодня сегодняшний сегодняшняя "
+    "сегодняшнее сегодняшние сегодняшней сегодняшнего 오늘 今日 きょう 今天",
     "last_week": "지난_주 저번_주 先週 上周 上週 上个星期 上星期 上個星期",
     "this_week": "이번_주 今週 本周 这周 這週 这个星期 这星期",
     "last_month": "지난_달 저번_달 先月 上个月 上月 上個月",
@@ -391,6 +398,8 @@ def _is_guess(match: Match) -> bool:
 # Periods that have names of their own, in both kinds of scripts.
 _NAMED: tuple[tuple[str, Handler], ...] = (
     ("night", _make_hours_handler(18, 30, 1)),
+    ("morning_before", _make_hours_handler(0, 12, 1)),
+    ("afternoon_before", _make_hours_handler(12, 18, 1)),
     ("morning", _make_hours_handler(0, 12)),
     ("afternoon", _make_hours_handler(12, 18)),
     ("evening", _make_hours_handler(18, 30)),
@@ -428,7 +437,7 @@ _RULES: tuple[tuple[str, Handler], ...] = (
     ("~ prep? article? last UNIT", _resolve_last_unit),
     ("~ prep? article? vorletzte UNIT", _make_calendar_handler(2)),
     ("~ prep? article? this UNIT", _make_calendar_handler(0)),
-    *(("prep? article? " + name, handler) for name, handler in _NAMED[:7]),
+    *(("prep? article? " + name, handler) for name, handler in _NAMED[:9]),
     ("on WEEKDAY", _make_weekday_handler(0)),
     ("prep? article? last WEEKDAY", _make_weekday_handler(7)),
     ("~ prep? ISO", _resolve_iso_date),

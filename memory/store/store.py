@@ -131,6 +131,10 @@ class Store(Reader):
                         near = near or record
         return near
 
+    def repeats(self, record: Record, text: str) -> bool:
+        """Tell whether a record says a text, whatever its title."""
+        return _says_the_same(record, record.kind, self.cleaned(text))
+
     def says_again(self, record: Record, title: str, body: str) -> bool:
         """Tell whether a text repeats a record of the last AGAIN seconds."""
         title, body = self.cleaned([title, body])

@@ -133,7 +133,7 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
     return [
         one_line(hit.id),
         score,
-        GROUPS[hit.group][0],
+        GROUPS[hit.group][0] + _format_unattended(hit),
         title,
         format_age(hit.age),
         one_line(hit.workspace) if elsewhere else hit.tier,
@@ -141,6 +141,10 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
         f"{hit.tokens:,} tokens",
         one_line(fence.format_versions(hit.versions)),
     ]
+
+
+def _format_unattended(hit: Hit) -> str:
+    return ", unattended" if hit.unattended else ""
 
 
 def _format_details(
@@ -318,7 +322,8 @@ _ORIGINS = {  # by tier
 def _render_hit(hit: Hit, units: int) -> str:
     """Render a hit for the model in at most `units` UTF-16 units."""
     id = fence.clean_line(hit.id, 64)
-    facts = [_STANDINGS.get(hit.group, hit.kind), clock.format_local_day(hit.created)]
+    kind = _STANDINGS.get(hit.group, hit.kind) + _format_unattended(hit)
+    facts = [kind, clock.format_local_day(hit.created)]
     origin = fence.clean_line(hit.origin, 100) if hit.origin else _ORIGINS.get(hit.tier, "")
     facts += filter(None, (fence.format_versions(hit.versions), origin))
     if _freshness(hit):

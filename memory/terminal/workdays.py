@@ -20,7 +20,7 @@ from memory.core.records import Record
 from memory.distill import digests
 from memory.distill.digests import Digest
 from memory.hook import handoffs, indexview, signs
-from memory.hook.handoffs import is_from_elsewhere, is_repetition
+from memory.hook.handoffs import is_from_elsewhere, is_repetition, is_unattended
 from memory.knowledge import walls, worklog
 from memory.knowledge.worklog import BranchWork, SessionWork, WorkReport, WorkspaceWork
 from memory.recall import search
@@ -377,6 +377,8 @@ def _format_sessions(seen: Glance, now: float, style: screen.Style) -> list[str]
     most, rows = max(_BRANCH, style.columns // 4), []
     for record, _ in seen.sessions:
         branch = style.fit(one_line(str(record.meta.get("branch") or "")), most)
+        if is_unattended(record):
+            branch = ", ".join(filter(None, (branch, "unattended")))
         age = format_age(now - record.created)
         rows.append([one_line(record.id), age, one_line(record.title), branch])
     kinds = [record.kind for record, _ in seen.sessions]

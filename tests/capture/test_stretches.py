@@ -688,8 +688,10 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     session.line("user", "you are a nightly bot", **bot).edit("summary.md")
     (text,) = session.say("Wrote the summary.").fire("SessionEnd")
     assert frontmatter.parse(text.encode()).meta["unattended"] == "true"
+    assert "unattended: true" in session.talk()
     session.ask("go on with the other one").edit("other.md")
     assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta
+    assert "unattended" not in session.talk()
 
 
 @pytest.mark.parametrize(

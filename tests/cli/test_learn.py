@@ -601,3 +601,30 @@ def test_another_session_may_say_nearly_the_same(ok):
     assert "candidate" not in ok("learn", again, **{**said, "CLAUDE_CODE_SESSION_ID": "three"})
     (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
     assert hit["accepted"]
+
+
+GANNET = "The gannet service listens on port 9999 behind the old proxy of the depot"
+ONE = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "one"}
+TWO = {**ONE, "CLAUDE_CODE_SESSION_ID": "two"}
+
+
+@pytest.mark.parametrize("where", [("--global",), ("--shared",), ("--title", "Ports")])
+def test_a_candidate_goes_where_its_person_says_it(ok, place, where):
+    """To another tier or title: one record, accepted, and nothing waits beside it."""
+    ok("learn", GANNET, **ONE)
+    assert ok("learn", GANNET, *where).startswith("kept l-")
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    tier = {"--global": "global", "--shared": "shared"}.get(where[0], "private")
+    assert (hit["accepted"], hit["tier"]) == (True, tier)
+    assert "no candidate" in ok("notes", "harvest", "list")
+    assert ok("learn", GANNET, **TWO).startswith("already there")
+    assert len(json.loads(ok("recall", "gannet", "--json"))["hits"]) == 1
+
+
+def test_a_session_that_may_be_the_same_accepts_nothing(ok):
+    """One of the two has no name; other words of a title are the same learning."""
+    ok("learn", GANNET, "--title", "Ports", **ONE)
+    assert "candidate" in ok("learn", GANNET, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="")
+    assert "already there" in ok("learn", GANNET, **TWO)
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    assert hit["accepted"] and hit["title"] == "Ports"

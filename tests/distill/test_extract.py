@@ -381,3 +381,30 @@ def test_words_of_time_are_no_words_that_a_record_has_to_hold():
     assert extract.extract(
         "what failed in the upload in the last hour?", [said], floor=True
     ).bullets
+
+
+def test_a_record_that_is_named_answers_in_whatever_words():
+    """By its branch, the ticket in it, or its id; nothing else is quoted, nothing missing."""
+    named = dataclasses.replace(
+        source("The worker asks five times now.\n", "c-0000beef"), branch="fix/PAY-101-retries"
+    )
+    other = source("The ferry leaves at noon from the old pier.\n", "c-0000cafe")
+    for asked in ("what was done for PAY-101?", "fix/PAY-101-retries", "what is c-0000beef about?"):
+        digest = extract.extract(asked, [other, named], floor=True)
+        assert rows(digest) == ["The worker asks five times now."] and not digest.notes, asked
+    assert not extract.extract("what was done for PAY-10?", [other, named], floor=True).bullets
+
+
+def test_a_short_outcome_before_what_was_edited_is_quoted():
+    """Only in a conversation a remark may stand before a call."""
+    body = "## Outcome\n\n- The sign was copied from sub().\n\n## Done\n\n- edited `calc.py`\n"
+    assert "- The sign was copied from sub()." in rows(extract.extract("yesterday", [source(body)]))
+
+
+def test_a_time_alone_is_answered_by_what_is_of_it():
+    """`done` is no word that a record has to hold then."""
+    said = source("The upload failed with 504.\n\n## Done\n\n- removed the retry of nginx\n")
+    for asked in ("what was done yesterday", "yesterday's sessions", "昨日のまとめ"):
+        digest = extract.extract(asked, [said], floor=True)
+        assert "The upload failed with 504." in rows(digest) and not digest.notes, asked
+    assert not extract.extract("what was done about kafka yesterday", [said], floor=True).bullets

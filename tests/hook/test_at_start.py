@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from harness import talks, vault, worked
-from harness.hook import ROOT, fire, harmless, payload
+from harness.hook import ROOT, fire, harmless, payload, push
 
 from memory.capture import stretches
 from memory.core import StoreError, attempts, boundary, clock, fastjson, files, tokeniser
@@ -1140,3 +1140,33 @@ def test_hours_of_a_turn_are_the_users_own(place, now, start, world):
     block = start()
     assert "- 20:10 move the queue" in block and "- 20:12 answered" in block
     assert "(checkpoint, 2026-11-17" in block and "04:1" not in block
+
+
+def test_a_session_that_nobody_typed_into_is_named_as_such(place, env, project, now, ok):
+    """Once wherever it is named: brief, plain `dayleaf`, recall for a person and for the model."""
+    for id, at, more in (("fee", "09:00", {}), ("b07", "10:00", {"unattended": "true"})):
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-20/%s00-%s.md" % (at.replace(":", ""), id),
+            "Work of " + id,
+            worked.page(Outcome="The gannet page of %s lists every town." % id),
+            id="c-00000" + id,
+            created='"2026-11-20T%s:00Z"' % at,
+            branch="main",
+            session="s-" + id,
+            source="auto",
+            **more,
+        )
+    builder.build(place, now)
+    answer = push(env, project, "SessionStart", "new", source="startup")
+    block = answer["hookSpecificOutput"]["additionalContext"]
+    assert "- [c-00000b07] Work of b07 (main, 2026-11-20, unattended)\n" in block
+    shown = block, ok(), ok("recall", "gannet"), ok("recall", "gannet", "--hook")
+    assert [text.count("unattended") for text in shown] == [1, 1, 1, 1]
+    assert "session, unattended  Work of b07" in shown[2]
+    asked = push(env, project, "UserPromptSubmit", "s2", prompt="go on with c-00000b07")
+    told = asked["hookSpecificOutput"]["additionalContext"]
+    assert (
+        told.count("unattended") == 1
+        and "[c-00000b07] (checkpoint, 2026-11-20, branch main, una" in told
+    )

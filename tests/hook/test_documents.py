@@ -287,3 +287,26 @@ def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypat
     assert "120 files not searched, because there is no index" in "\n".join(
         pastlines.push_lines(accounts.report_pushes(place, "s", "s"), now)
     )
+
+
+def test_a_sessions_branch_is_a_word_of_its_checkpoint(place, now):
+    """With the ticket in it; no trunk's, and not in each turn of the conversation."""
+    for number, branch in enumerate(("feature/PAY-101-retries", "main", "dark-mode")):
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-0%d/100000-a.md" % (number + 1),
+            "Work",
+            "The worker tries again.",
+            id="c-0000000%d" % number,
+            branch=branch,
+        )
+    talks.put(place, branch="feature/PAY-101-retries")
+    opened = vault.built(place, now)
+
+    def found(words: str) -> set[str]:
+        terms = tokeniser.query_terms(words)
+        return {opened.doc(number).id for _, number in loader.search(opened, terms, 9)}
+
+    assert found("PAY-101") == {"c-00000000"}
+    assert found("dark-mode") == {"c-00000002"} and found("main") == found("feature") == set()
+    assert opened.df("pay101") == 1

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from harness import talks, vault
+from harness.hook import push
 
 from memory.core import config
 from memory.hook import at_prompt, indexview, loader, passages, receipts, wallkeys, windows
@@ -813,3 +814,72 @@ def test_a_later_prompt_that_changes_the_subject_gets_what_tells_much_of_it(told
     assert asked("rename that button again, please, and the page too", session_id="s2") == ""
     asked("first write a test for: " + SUBJECT.replace("8080", "8081"), session_id="s3")
     assert "listens on 8417" not in asked(SUBJECT, session_id="s3")
+
+
+@pytest.fixture
+def branched(told, now):
+    """A session whose branch alone says what it was about."""
+    vault.put(
+        told,
+        "p/checkpoints/2026-11-15/100000-worker.md",
+        "Make the worker try again",
+        "## Outcome\n\n- The worker asks the broker five times now, then it gives up.\n",
+        id="c-0000beef",
+        session=OTHER % 9,
+        branch="feature/PAY-101-retries",
+        created="2026-11-15T10:00:00Z",
+    )
+    builder.build(told, now)
+    return told
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "go on with PAY-101",
+        "go on with #101 please",
+        "continue on feature/PAY-101-retries",
+        "go on with c-0000beef",
+        "what came of session %s?" % (OTHER % 9),
+    ],
+)
+def test_a_branch_or_an_id_in_a_prompt_brings_its_session(branched, env, project, prompt):
+    """Though no word of what was said is in the prompt."""
+    answer = push(env, project, "UserPromptSubmit", "s1", prompt=prompt)
+    block = answer["hookSpecificOutput"]["additionalContext"]
+    assert "- [c-0000beef] (checkpoint, 2026-11-15, branch feature/PAY-101-retries)" in block
+    assert "asks the broker five times" in block
+
+
+def test_another_ticket_an_unknown_id_and_a_plain_branch_bring_nothing(branched, asked, now):
+    """`PAY-10` is not `PAY-101`; a branch may be called like anything else."""
+    vault.put(
+        branched,
+        "p/checkpoints/2026-11-16/100000-login.md",
+        "Form",
+        "## Outcome\n\n- The form has its own page now, behind the old address.\n",
+        id="c-0000cafe",
+        session=OTHER % 8,
+        branch="login",
+        created="2026-11-16T10:00:00Z",
+    )
+    builder.build(branched, now)
+    for number, words in enumerate(("PAY-10", "c-0000dead", "the login text", "main", "feature")):
+        assert not asked("go on with %s" % words, session_id="s%d" % number), words
+
+
+def test_an_id_in_a_later_prompt_brings_its_record(branched, asked):
+    """A learning's too; what is not accepted and a rule are shown by nobody's asking."""
+    vault.put(branched, "p/learnings/a.md", "Gateway", "It drops X-Trace.", id="l-0000aaaa")
+    vault.put(
+        branched,
+        "p/learnings/b.md",
+        "Gateway too",
+        "It drops X-Span.",
+        id="l-0000bbbb",
+        source="agent",
+        accepted="false",
+    )
+    asked("rename the button of the form")
+    assert "It drops X-Trace." in asked("apply l-0000aaaa to it")
+    assert not asked("apply l-0000bbbb to it")

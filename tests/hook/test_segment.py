@@ -85,3 +85,16 @@ def test_the_flags_hold_how_long_a_session_lasted():
         record = records.from_bytes("p/x.md", head.encode(), 0.0)
         flags = segment.pack_flags(record)
         assert segment.SPANS[flags >> segment.SPAN] == most and segment.KINDS[flags & 7] == kind
+
+
+def test_a_branch_is_called_by_its_name_and_its_tickets():
+    """Without the folder before it, which says nothing of the work."""
+    assert segment.list_branch_names("feature/PAY-101-retries") == [
+        "PAY-101-retries",
+        "PAY-101",
+        "#101",
+    ]
+    assert segment.list_branch_names("fix/412-login") == ["412-login", "#412"]
+    assert segment.list_branch_names("PAY-7/login") == ["PAY-7/login", "PAY-7", "#7"]
+    assert segment.list_branch_names("release/1.4.0") == ["1.4.0"]
+    assert segment.list_branch_names("main") == segment.list_branch_names(None) == []

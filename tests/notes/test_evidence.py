@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.notes import evidence
-from memory.notes.schema import DECISIONS, OPEN, STANDING, Item, Note
+from memory.notes.schema import DECISIONS, OPEN, PARTS, STANDING, Item, Note
 
 BODY = """## 09:00 Keep sqlite? We never use mocks here.
 
@@ -49,6 +49,18 @@ def test_a_quote_stands_in_the_turn_that_is_named_or_in_one_alone(turn):
 )
 def test_what_is_not_shown_is_dropped_with_its_reason(text, quote, why):
     assert checked(Item(OPEN, text, quote, "09:00")) == ([], [why])
+
+
+def test_of_each_part_so_many_items_are_kept_and_the_rest_is_counted():
+    """PARTS says how many; what is not shown takes no place of what is."""
+    for part, (_, most) in PARTS.items():
+        if part == STANDING:
+            continue
+        lost = Item(part, "Keep SQLite in `other.py`", "keeps SQLite, 40 MB", "09:00")
+        shown = [Item(part, "Keep SQLite", "keeps SQLite, 40 MB", "09:00")] * (most + 2)
+        note, dropped = evidence.check(Note("", "", (lost, *shown)), BODY, "2026-11-21")
+        assert len(note.items) == most
+        assert [one.why for one in dropped] == [evidence.NO_SOURCE, evidence.FULL, evidence.FULL]
 
 
 def test_a_wish_is_in_the_users_words_whole():

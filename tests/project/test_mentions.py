@@ -45,6 +45,8 @@ def test_a_whole_path_inside_the_checkout_is_meant_by_its_part_below(tmp_path):
         tmp_path / "x" / ".." / "link",
     ):
         assert mentions.make_relative("%s/src/jwt.py" % folder, str(root)) == "src/jwt.py"
+    for path in ("%s/docs/../src/jwt.py" % root, "../src/jwt.py", "../../docs/../src/jwt.py"):
+        assert mentions.make_relative(path, str(root)) == "src/jwt.py"
     for path in ("src/jwt.py", "", "/etc/hosts", str(root) + "-2/jwt.py", "C:\\src\\jwt.py"):
         assert mentions.make_relative(path, str(root)) == path
 

@@ -282,6 +282,23 @@ def test_a_date_in_a_question_hides_nothing_and_lifts_what_is_near(place, now):
         "昨天的工作",
         "昨天的工作内容",
         "昨天都干了啥",
+        "yesterday's sessions",
+        "show me yesterday’s work",
+        "sessions from yesterday",
+        "summary of yesterday",
+        "what came out yesterday?",
+        "where did we leave off yesterday?",
+        "gestrige Sitzungen",
+        "Zusammenfassung von gestern",
+        "вчерашние сессии",
+        "итоги вчера",
+        "어제 세션",
+        "어제 뭘 끝냈어?",
+        "昨日のセッション",
+        "昨日やったこと",
+        "昨日のまとめ",
+        "昨天的会话",
+        "昨天的总结",
     ],
 )
 def test_a_question_with_no_word_but_its_time_lists_that_time(place, now, query):
@@ -293,6 +310,15 @@ def test_a_question_with_no_word_but_its_time_lists_that_time(place, now, query)
     assert ids(place, now, query) == ["new"]
 
 
+def test_common_words_that_records_hold_do_not_hide_what_is_of_that_time(place, now):
+    """Where no record of the time holds them; those of other times are not meant."""
+    for id, day, text in (("old", "2026-11-10", "We left it off."), ("new", "2026-11-20", "Beta.")):
+        file = "p/checkpoints/%s/100000-x.md" % day
+        vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
+    assert ids(place, now, "what was left off yesterday?") == ["new"]
+    assert ids(place, now, "left off") == ["old"]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -302,6 +328,7 @@ def test_a_question_with_no_word_but_its_time_lists_that_time(place, now, query)
         ("kafka gestern", []),
         ("what did we learn about kafka yesterday?", []),
         ("昨天的缓存工作", ["old"]),
+        ("yesterday's kafka sessions", []),
         ("was haben wir vorgestern gemacht?", []),
     ],
 )

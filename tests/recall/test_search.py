@@ -592,3 +592,53 @@ def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now
     asked = {"from_": "2026-01-26", "to": "2026-01-26", "kind": "conversation"}
     assert {q.turn for each in ask(place, now, "linter", **asked).hits for q in each.quotes} == {4}
     assert not ask(place, now, "backoff retries", **asked).hits
+
+
+def test_a_branch_a_ticket_and_an_id_find_their_record_as_words(place, now):
+    """A record that is named comes first, whatever else has the other words."""
+    for number, branch in enumerate(("main", "feature/PAY-101-retries", "dark-mode")):
+        write(
+            place,
+            "p/checkpoints/2026-11-2%d/090000-a.md" % number,
+            "The worker tries %d times." % (5 + number),
+            id="c-0000000%d" % number,
+            title="Worker",
+            branch=branch,
+            session="0000000%d-aaaa-4bbb-8ccc-000000000001" % number,
+            created="2026-11-2%dT09:00:00Z" % number,
+        )
+    write(place, "p/learnings/a.md", "The worker tries again and again.", id="l-other")
+    builder.build(place, now)
+    for text in (
+        "PAY-101",
+        "feature/PAY-101-retries",
+        "what did we do on branch feature/PAY-101-retries?",
+        "what was done for #101?",
+        "c-00000001",
+        "00000001-aaaa-4bbb-8ccc-000000000001",
+        "00000001",
+    ):
+        assert ids(place, now, text) == ["c-00000001"], text
+    assert ids(place, now, "dark-mode") == ["c-00000002"]
+    found = ask(place, now, "what did c-00000000 say of how the worker tries again?")
+    assert found.hits[0].record.id == "c-00000000" and len(found.hits) > 1
+    assert found.hits[0].why == "its id" and not found.known_gaps
+    assert ids(place, now, "main") == ids(place, now, "c-0000dead") == []
+
+
+def test_a_checkpoint_beside_its_conversation_is_no_message_of_a_dialogue(place, now):
+    """Short ones alone among the candidates rank as sessions: each is one hit."""
+    talks.put(place, branch="dark-mode")
+    write(
+        place,
+        "p/checkpoints/2026-01-24/091500-a.md",
+        "The palette follows the system.",
+        id="c-1",
+        title="Palette",
+        session=talks.SESSION,
+        source="auto",
+        branch="dark-mode",
+        conversation="c-7a1c0001",
+    )
+    builder.build(place, now)
+    assert ids(place, now, "dark-mode") == ["c-1"]

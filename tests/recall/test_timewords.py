@@ -18,6 +18,9 @@ def _berlin_until_october(instant):
 
 # now is Saturday 2026-11-21T14:30:52Z: query, what is left of it, since, until
 CASES = [
+    ("yesterday afternoon", "", "2026-11-20T12:00:00Z", "2026-11-20T18:00:00Z"),
+    ("gestern früh", "", "2026-11-20", "2026-11-20T12:00:00Z"),
+    ("어제 오후", "", "2026-11-20T12:00:00Z", "2026-11-20T18:00:00Z"),
     ("checkpoints from the last hour", "checkpoints", "2026-11-21T13:30:52Z", None),
     ("last 24 hours", "", "2026-11-20T14:30:52Z", None),
     ("past 30 minutes", "", "2026-11-21T14:00:52Z", None),

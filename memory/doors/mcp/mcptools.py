@@ -396,6 +396,11 @@ def remember(call: Call, given: Arguments) -> ToolAnswer:
     title = title or extract_title(text)
     existing = duplicates.find_similar_learning(call.place, call.settings, call.now, title, text)
     if existing:
+        accepts = not existing.accepted and store.repeats(existing, text)
+        changes = duplicates.accept_repeated(existing, session) if accepts else {}
+        if changes:
+            accepted = store.edit(existing.name, changes)
+            return _answer_written(call, store, accepted, "already there, accepted now")
         return _answer_kept(call, store, existing, "already there")
     kept = store.add(
         "learning",

@@ -245,6 +245,25 @@ def test_a_learning_is_a_candidate_of_the_agents(desk, place, now, env, run):
     )
 
 
+def test_another_session_accepts_what_it_says_too(env, project, place, now, monkeypatch):
+    """Of a session's candidate, whatever its title; nearly the same, or the same session, not."""
+    said = "The issuer mismatch comes from a trailing slash of the realm in the file of the proxy"
+    said += "; strip it before the service reads the file, or every login of the day fails."
+
+    def remember(session: str, text: str) -> str:
+        with_session = {**env, "CLAUDE_CODE_SESSION_ID": session}
+        desk = mcpcalls.desk(with_session, project, now, monkeypatch)
+        return desk("remember", text=text, title="By " + session)["done"]
+
+    assert "dayleaf review" in remember("one", said)
+    for session, text in (("one", said), ("two", said.replace("comes", "came")), ("", said)):
+        assert remember(session, text) == "already there"
+        assert not learnings(place, now)[0].accepted
+    assert remember("two", said) == "already there, accepted now"
+    (record,) = learnings(place, now)
+    assert record.accepted and record.source == "agent"
+
+
 def test_a_checkpoint_is_the_agents(desk, place, now):
     told = desk(
         "remember", text="Moved the retries.", kind="checkpoint", title="Retries half moved"
