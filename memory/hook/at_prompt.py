@@ -32,8 +32,8 @@ MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
 LEAST_WORDS, NEW_SHARE = 6, 0.85
 PROMPT_UNITS = 2500  # UTF-16 units that a prompt's block may hold
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
-# how a line of an error begins
-_ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")
+# how a line of an error begins: pytest's mark, or a word that ends so
+_ERRORS = ("e", "error", "fatal", "panic", "failed", "exception", "err")
 # how the host begins its words
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")
 
@@ -233,10 +233,12 @@ def _holds_more_than_learnings(index: Index) -> bool:
 
 
 def _holds_error(prompt: str) -> bool:
+    """Tell whether a line begins like an error: `TypeError:`, `git: fatal:`, `a.py:3:`."""
     for line in prompt.split("\n"):
-        words = line.split(None, 1) if ":" in line else ()
-        first = words[0].rstrip(":").lower() if words else ""
-        if first in _ERRORS or first.rpartition(":")[2].isdigit():
+        words = line.lower().split(None, 4)[:4] if ":" in line else ()
+        if words and (words[0] in _ERRORS or words[0].rstrip(":").rpartition(":")[2].isdigit()):
+            return True
+        if any(word[-1] == ":" and word.rstrip(":").endswith(_ERRORS[1:]) for word in words):
             return True
     return False
 
@@ -244,12 +246,12 @@ def _holds_error(prompt: str) -> bool:
 def wants_passages(prompt: str, settings: Config, state: receipts.SessionState) -> bool:
     """Tell whether a prompt may get passages.
 
-    The session's first prompt, a question, or a prompt that names a ticket may.
+    The session's first prompt, a question, an error, or a prompt that names a ticket may.
     """
     if settings["load.push"] == "off":
         return False
     is_first = not state.prompts and not state.compacted
-    asks = is_first or is_asking(prompt) or is_inquiring(prompt)
+    asks = is_first or is_asking(prompt) or is_inquiring(prompt) or _holds_error(prompt)
     return asks or any(map(is_ticket, extract_handles(prompt)))
 
 

@@ -240,6 +240,24 @@ def test_a_later_prompt_that_goes_on_gets_something_only_if_it_asks(told, asked,
     assert "c-00000001" in asked(task, session_id="s3")
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("look\nTypeError: amount is None", True),
+        ("error: amount is None", True),
+        ("git push says\ngit: fatal: no such remote", True),
+        ("src/ledger.py:12: amount may be None", True),
+        ("E   assert read(row): None", True),
+        ("at 12:30: amount may be None", False),
+        ("drop these rows: the amount is None", False),
+    ],
+)
+def test_a_later_prompt_that_reports_an_error_may_get_passages(said, wanted):
+    state = receipts.SessionState()
+    state.prompts = 1
+    assert at_prompt.wants_passages(said, vault.settings(), state) is wanted
+
+
 def test_a_prompt_that_asks_the_memory_gets_the_answer(told, asked):
     """Without a name, and with what was asked then."""
     block = asked("remind me which port the preview proxy listens on")
