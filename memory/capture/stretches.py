@@ -134,6 +134,7 @@ class Capture:
         if self.statement and not self.state.facts.muted:
             add_early_statement(self.state.facts, self.statement)
         self.redact()
+        self.state.facts.forget_inputs()
         return units
 
     def _read_again(self) -> None:
