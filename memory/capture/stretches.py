@@ -472,11 +472,18 @@ class Capture:
             "branch": self._make_mask()(branch) or None,
             "commit": commit or None,
             "plan": self._find_plan(is_past) or None,
+            "since": self._find_start() or None,
             "until": facts.until or None,
             "conversation": talk or None,
             "unattended": not facts.typed and bool(facts.asked or not facts.turns) or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
+
+    def _find_start(self) -> str:
+        """Return when the first turn began, "" if in the minute of the last."""
+        facts = self.state.facts
+        at = facts.turns[0].at if facts.turns else ""
+        return at if at[:16] < facts.until[:16] else ""
 
     def _update_conversation(self) -> str:
         state, named = self.state, ""

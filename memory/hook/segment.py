@@ -79,7 +79,7 @@ def pack_flags(record: Any) -> int:
         | (ACCEPTED if record.accepted else 0)
         | (PINNED if record.pinned else 0)
         | (ACTIVE if record.active else 0)
-        | next(n for n, most in enumerate(SPANS) if record.ended - record.created <= most) << SPAN
+        | next(n for n, most in enumerate(SPANS) if record.ended - record.began <= most) << SPAN
     )
 
 

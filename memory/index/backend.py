@@ -195,7 +195,8 @@ class LocalBackend:
         return [
             n
             for n in numbers
-            if low - segment.SPANS[facts[n][0] >> segment.SPAN] <= facts[n][1] < high
+            if low - segment.SPANS[facts[n][0] >> segment.SPAN] <= facts[n][1]
+            and facts[n][1] - segment.SPANS[facts[n][0] >> segment.SPAN] < high
             and (not kinds or facts[n][0] & 7 in kinds)
         ]
 
