@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ _ARGUMENTS = {  # by tool: the argument that is told
     "ExitPlanMode": "plan",
 }
 _EDITS = ("Edit", "Write", "NotebookEdit")
+_CONTENTS = ("content", "old_string", "new_string", "new_source", "edits")  # of a file
 _LIMITS = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
 _IN_PARENT = "(in its parent's file)"  # where older clients put a subagent's lines
 _PLAN_PROMPT = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
@@ -70,6 +72,7 @@ class Facts:
     findings: of the last report of a linter or compiler (see `findings`).
     printed: see `tellingline.learn_passing_lines`.
     pending: tool calls without a result yet.
+    inputs: of calls that failed or run: what else they were given, until secrets are out.
     todos: [text, status, its id or ""].
     failing: earlier failures.
     title: the client's name for the session.
@@ -91,6 +94,7 @@ class Facts:
     findings: list[list[Any]] = field(default_factory=list)
     printed: dict[str, list[str]] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
     title: str = ""
@@ -117,6 +121,10 @@ class Facts:
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
         self.until = max(self.until, other.until)
+
+    def forget_inputs(self) -> None:
+        """Forget the inputs of calls that have a result."""
+        self.inputs = {id: text for id, text in self.inputs.items() if id in self.pending}
 
     @property
     def last_pieces(self) -> list[Piece]:
@@ -419,6 +427,17 @@ def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
         return ""
 
 
+def _keep_rest(facts: Facts, entry: Entry) -> None:
+    """Keep what a call is given beside what is told: its keys label secrets in its error."""
+    told = (_ARGUMENTS.get(entry.name), *_CONTENTS)
+    rest = {key: value for key, value in entry.data.items() if key not in told}
+    if rest and not entry.name.startswith(turns.FREE_FORM):
+        with suppress(RecursionError):
+            facts.inputs[entry.id] = json.dumps(_clip_input(rest), ensure_ascii=False)
+    while len(facts.inputs) > _LIMITS["pending"]:
+        del facts.inputs[next(iter(facts.inputs))]
+
+
 def _clip_input(value: Any) -> Any:
     if isinstance(value, str):
         return clip_characters(value, _GIVEN)
@@ -434,6 +453,7 @@ def _add_call(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
         fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
         facts.pending[entry.id] = [entry.name, "", *fields]
         return
+    _keep_rest(facts, entry)
     argument = _find_argument(entry, roots)
     if not isinstance(argument, str):
         if entry.name not in _ARGUMENTS:
@@ -478,6 +498,8 @@ def _update_task(facts: Facts, row: list[str]) -> None:
 def _add_result(facts: Facts, entry: Entry, where: EntryContext) -> int:
     row = facts.pending.get(entry.id, ["", ""])
     name, given = row[:2]
+    if not entry.failed:
+        facts.inputs.pop(entry.id, None)
     if not entry.refused:  # the user's words to it come with the next entry
         facts.pending.pop(entry.id, None)
     if name == "TaskUpdate":

@@ -135,6 +135,7 @@ class Capture:
         if self.statement and not self.state.facts.muted:
             add_early_statement(self.state.facts, self.statement)
         self.redact()
+        self.state.facts.forget_inputs()
         return units
 
     def _read_again(self) -> None:
@@ -474,11 +475,18 @@ class Capture:
             "branch": self._make_mask()(branch) or None,
             "commit": commit or None,
             "plan": self._find_plan(is_past) or None,
+            "since": self._find_start() or None,
             "until": facts.until or None,
             "conversation": talk or None,
             "unattended": facts.is_unattended or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
+
+    def _find_start(self) -> str:
+        """Return when the first turn began, "" if in the minute of the last."""
+        facts = self.state.facts
+        at = facts.turns[0].at if facts.turns else ""
+        return at if at[:16] < facts.until[:16] else ""
 
     def _update_conversation(self) -> str:
         state, named = self.state, ""

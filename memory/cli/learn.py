@@ -430,7 +430,7 @@ def _make_day_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], 
     def is_of_day(record: Record) -> bool:
         if record.kind not in layout.DATED_KINDS or fence.field(record, "session") in known:
             return start <= record.created <= end or record.name in telling
-        return record.created <= end and start <= record.ended
+        return record.began <= end and start <= record.ended
 
     return is_of_day
 

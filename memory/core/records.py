@@ -25,9 +25,9 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     imported           origin (imports.py)
     plan               status (active | done | dropped)
     resource           type, path, source_ref, refreshed
-    checkpoint         session, branch, commit, files, plan (id of the one that was active),
-                       conversation (id of the session's), imported (when an import brought it;
-                       expiry counts from then)
+    checkpoint         session, branch, commit, files, since (when its first turn began), plan (id
+                       of the one that was active), conversation (id of the session's), imported
+                       (when an import brought it; expiry counts from then)
     conversation       session, branch, files, until (when the last entry told was made), written
                        (12 hex of the SHA-256 of the body as dayleaf wrote it)
 
@@ -191,6 +191,13 @@ class Record:
     def tokens(self) -> int:
         """Approximate tokens of the body: UTF-8 bytes over four, rounded up."""
         return tokeniser.count_tokens(self.body)
+
+    @property
+    def began(self) -> float:
+        """The instant of the first thing that a session's record tells."""
+        since = self.meta.get("since") if self.kind == "checkpoint" else None
+        told = clock.parse(since) if isinstance(since, str) else None
+        return self.created if told is None else min(self.created, told)
 
     @property
     def ended(self) -> float:

@@ -234,7 +234,7 @@ def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any,
 def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
     """Add a handoff to the brief; return the line above it, or ""."""
     room = budget.left - COUNT_UNITS - 1
-    if note is None or room < LEAST_UNITS or index.is_secret(note.name):
+    if note is None or room < LEAST_UNITS or index.holds_secret(note):
         return ""
     before = handoffs.count_starts(index.place, note.id)
     shown = "new"

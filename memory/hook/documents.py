@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memory.core.walk import Found
     from memory.hook.indexview import Index
 
-    Clean = Callable[[Record], tuple[Record, bool]]
+    Clean = Callable[[Record], tuple[Record, int]]
 
 SECTION_CHARS = 6000  # a longer body is indexed section by section
 SECTION_LEAST = 400  # a shorter section joins the one before it
@@ -224,14 +224,14 @@ def join_extra_fields(record: Record) -> str:
 
 
 def split_documents(
-    record: Record, mtime_ns: int, size: int, secret: bool = False
+    record: Record, mtime_ns: int, size: int, secret: int = 0
 ) -> list[tuple[segment.Doc, str, str]]:
     """Return (document, weighted head, body) for each section.
 
-    secret: whether the record's file holds a secret.
+    secret: whether the record's file holds a secret, as a flag of `segment`.
     """
     facts = (
-        segment.pack_flags(record) | (segment.SECRET if secret else 0),
+        segment.pack_flags(record) | secret,
         max(0, min(int(record.created), 0xFFFFFFFF)),
         tokeniser.count_tokens(record.body),
         size,
@@ -363,8 +363,8 @@ def _remove_private_texts(value: Any) -> Any:
 def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:
     """Read a file and return its delta frame.
 
-    clean: returns the record to index, and whether its file holds a secret; a hook has no time
-        for it, and takes what was known of the file before.
+    clean: returns the record to index, and the flag for its secret; a hook searches only what it
+        shows.
     """
     found = read_record(index.place, name)
     if found is None:
@@ -373,7 +373,7 @@ def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:
     if clean:
         record, secret = clean(record)
     else:
-        record, secret = remove_private(record), index.is_secret(name)
+        record, secret = remove_private(record), segment.UNSURE
     documents = split_documents(record, stat.st_mtime_ns, stat.st_size, secret)
     changes = []
     for doc, counts, length in count_terms(documents):

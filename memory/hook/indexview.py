@@ -232,8 +232,18 @@ class Index:
     def is_clean(self, record: Any) -> bool:
         """Tell whether a record is as indexed, and held no secret."""
         doc = self.find_document(record.name)
-        same = doc is not None and doc.checksum.hex() == record.checksum[:16]
-        return same and not self.is_secret(record.name)
+        if doc is None or doc.flags & (segment.SECRET | segment.UNSURE):
+            return False
+        return doc.checksum.hex() == str(record.checksum)[:16]
+
+    def holds_secret(self, record: Any) -> bool:
+        """Tell whether a record holds a secret; what nobody searched is searched."""
+        if self.is_clean(record):
+            return False
+        from memory.core import boundary
+
+        search = boundary.import_handler("memory.index.cleaning:holds_secret")
+        return bool(search(self.place, record))
 
     def live(self, numbers: Iterable[int]) -> list[int]:
         """Return the numbers whose documents the delta does not replace."""
@@ -512,8 +522,11 @@ def reread(index: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
         same = files.sha256(data)[:16] == doc.checksum.hex()
         index.stale = index.stale or not same
         private = b"privat" in data.lower()
-        record = parse_lean_record(doc, data) if same and not whole and not private else None
-        yield record or _parse_full_record(doc.name, data, stat.st_mtime, private)
+        sure = same and not doc.flags & segment.UNSURE
+        record = parse_lean_record(doc, data) if sure and not whole and not private else None
+        record = record or _parse_full_record(doc.name, data, stat.st_mtime, private)
+        if sure or not index.holds_secret(record):
+            yield record
 
 
 def _has_merge_markers(data: bytes) -> bool:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator
 
-MAGIC = b"DLSEG008"
+MAGIC = b"DLSEG009"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
 # learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
 # buckets, directory, ids, impacts, rows, strings, lists
@@ -39,6 +39,8 @@ SOURCES = ("human", "agent", "auto")
 KIND_BITS = 7  # of a document's flags: its kind; then 2 bits of its tier, 2 of its source
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
+# nobody searched the record, or the settings let a secret through: it is searched where shown
+UNSURE = 1 << 7
 SPAN = 12  # the first bit of a place in SPANS: what a record tells lasted at most so many seconds
 SPANS = (0, *(900 << n for n in range(14)), 1 << 32)
 
@@ -99,7 +101,7 @@ def pack_flags(record: Any) -> int:
         | (ACCEPTED if record.accepted else 0)
         | (PINNED if record.pinned else 0)
         | (ACTIVE if record.active else 0)
-        | next(n for n, most in enumerate(SPANS) if record.ended - record.created <= most) << SPAN
+        | next(n for n, most in enumerate(SPANS) if record.ended - record.began <= most) << SPAN
     )
 
 

@@ -110,8 +110,8 @@ class _ReadDocuments:
             return None
         return record, stat
 
-    def read_each(self, listed: Sequence[Found]) -> Iterator[tuple[Found, Record, bool]]:
-        """Yield (file, record as indexed, whether it holds a secret)."""
+    def read_each(self, listed: Sequence[Found]) -> Iterator[tuple[Found, Record, int]]:
+        """Yield (file, record as indexed, flag where it holds a secret)."""
         batch: list[tuple[Found, Record, os.stat_result]] = []
         size = 0
         for at, found in enumerate(listed, 1):
@@ -127,7 +127,7 @@ class _ReadDocuments:
                     yield file, clean, secret
                 batch, size = [], 0
 
-    def add_record(self, record: Record, found: Found, secret: bool) -> None:
+    def add_record(self, record: Record, found: Found, secret: int) -> None:
         """Add a record's sections as the next documents."""
         for doc, heading, body in documents.split_documents(record, found[2], found[3], secret):
             self.inverter.add(heading, body)
@@ -220,7 +220,7 @@ def _read_once(
         (likely if is_likely else rest).append(file)
     done = 0
     for file, record, secret in reading.read_each(sorted(likely, key=_sort_key)):
-        if documents.is_pushable(record) and not secret:
+        if documents.is_pushable(record) and secret != segment.SECRET:
             reading.add_record(record, file, secret)
             done += 1
             _report_progress(progress, done, len(found))
@@ -229,7 +229,7 @@ def _read_once(
     reading.pushable = reading.documents
     late: set[str] = set()
     for file, record, secret in reading.read_each(sorted(rest, key=_sort_key)):
-        if documents.is_pushable(record) and not secret:
+        if documents.is_pushable(record) and secret != segment.SECRET:
             late.add(file[0])
         else:
             reading.add_record(record, file, secret)

@@ -192,8 +192,9 @@ class LocalBackend:
         kept = []
         for number in numbers:
             flags, created, _ = facts[number]
+            span = segment.SPANS[flags >> segment.SPAN]
             is_of_kind = not kinds or flags & segment.KIND_BITS in kinds
-            if is_of_kind and low - segment.SPANS[flags >> segment.SPAN] <= created < high:
+            if is_of_kind and low - span <= created < high + span:
                 kept.append(number)
         return kept
 

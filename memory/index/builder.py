@@ -202,9 +202,9 @@ def _make_clean(place: Place) -> documents.Clean:
 
         return Cleaner(place)
 
-    def clean(record: Record) -> tuple[Record, bool]:
+    def clean(record: Record) -> tuple[Record, int]:
         if redactor.is_captured(record):
-            return documents.remove_private(record), False
+            return documents.remove_private(record), 0
         return cleaner().clean(record)
 
     return clean

@@ -13,7 +13,7 @@ from memory.core import config, records
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.core.records import Record
-from memory.hook import documents
+from memory.hook import documents, segment
 from memory.index.kept import REDACTION, FactCache
 from memory.store import redactor, writer
 from memory.store.secretshapes import SEAM
@@ -33,50 +33,58 @@ class Cleaner:
         self._settings: Config | None = None  # read on the first find: most places have none
         self._kept = FactCache(place, "clean", REDACTION) if cached else None
 
-    def clean(self, record: Record) -> tuple[Record, bool]:
-        """Return (record without secrets, whether it held one)."""
+    def clean(self, record: Record) -> tuple[Record, int]:
+        """Return (record without secrets, flag of `segment` where it held one)."""
         return next(self.each([record]))
 
-    def each(self, found: Sequence[Record]) -> Iterator[tuple[Record, bool]]:
-        """Yield (record without secrets, whether it held one) of each record."""
+    def each(self, found: Sequence[Record]) -> Iterator[tuple[Record, int]]:
+        """Yield (record without secrets, flag where it held one) of each record."""
         bare = [documents.remove_private(record) for record in found]
         written = [record for record in bare if not redactor.is_captured(record)]
         holding = self._holding([record for record in written if not self._is_known(record)])
         for record in written:
             if self._kept and record.name not in holding:
-                self._kept.put(record.name, record.checksum[:16], "clean", True)
+                self._kept.put(record.name, record.checksum[:16], "bare", True)
         for record in bare:
-            if record.name in holding:
-                yield redactor.clean_record(record, self._settings, self._place.key), True
+            if record.name not in holding:
+                yield record, 0
+            elif self._is_let_through(record):
+                yield record, segment.UNSURE
             else:
-                yield record, False
+                yield redactor.clean_record(record, self._settings, self._place.key), segment.SECRET
 
     def _is_known(self, record: Record) -> bool:
         kept = self._kept
-        return bool(kept and kept.get(record.name, record.checksum[:16], "clean"))
+        return bool(kept and kept.get(record.name, record.checksum[:16], "bare"))
 
     def save(self) -> None:
         if self._kept:
             self._kept.save()
 
     def _holding(self, found: Sequence[Record]) -> set[str]:
-        """Return the names of the records that hold secrets.
+        """Return the names of the records that hold secrets, whatever the settings say.
 
         Joined texts are searched in a third of the time.
         """
-        if not found or not self._holds_secret(SEAM.join(map(_join_text, found))):
+        if not found or not redactor.redact(SEAM.join(map(_join_text, found))).found:
             return set()
         if len(found) == 1:
             return {found[0].name}
         half = len(found) // 2
         return self._holding(found[:half]) | self._holding(found[half:])
 
-    def _holds_secret(self, text: str) -> bool:
-        if not redactor.redact(text).found:
-            return False
+    def _is_let_through(self, record: Record) -> bool:
+        """Tell whether the settings leave in the secrets of a record."""
         self._settings = self._settings or config.load_for_place(self._place, {})
         allow = self._settings["redact.allow"]
-        return self._settings["redact.enabled"] and bool(redactor.redact(text, allow).found)
+        return not (
+            self._settings["redact.enabled"] and redactor.redact(_join_text(record), allow).found
+        )
+
+
+def holds_secret(place: Place, record: Record) -> bool:
+    """Tell whether a record holds a secret that the settings do not allow."""
+    return Cleaner(place).clean(record)[1] == segment.SECRET
 
 
 def _join_text(record: Record) -> str:

@@ -522,12 +522,12 @@ def passes_filters(query: Query, record: Record) -> bool:
 
 def _is_in_time(query: Query, record: Record) -> bool:
     is_late_enough = query.since is None or query.since <= record.ended
-    return is_late_enough and (query.until is None or record.created < query.until)
+    return is_late_enough and (query.until is None or record.began < query.until)
 
 
 def is_within(query: Query, record: Record) -> bool:
     """Tell whether all that a record tells is of the query's time."""
-    return (query.since is None or query.since <= record.created) and (
+    return (query.since is None or query.since <= record.began) and (
         query.until is None or record.ended < query.until
     )
 

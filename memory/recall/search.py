@@ -671,7 +671,7 @@ class _Search:
         turns = self._list_turns_of_time(shelf, record)
         if candidate.turn and self.query.text:
             return candidate.turn not in [turn.number for turn in turns]
-        began_before = record.created < (self.query.since or 0.0)
+        began_before = record.began < (self.query.since or 0.0)
         return began_before and not turns and self._find_talk(shelf, record) is not None
 
     def _find_talk(self, shelf: Shelf, record: Record) -> Record | None:

@@ -45,7 +45,6 @@ class Shelf:
         self._read: dict[str, tuple[tuple[int, int, int], Record]] = {}
         self._words: dict[tuple[str, int], look.Candidate] = {}
         self._local: LocalBackend | None = None
-        self._secrets: tuple[delta.Delta, frozenset[str]] | None = None
         self._tally: dict[str, ledger.Tally] | None = None
         self._compared = now
         self._stamped: tuple[int, ...] = ()
@@ -313,20 +312,13 @@ class Shelf:
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime)
-        if not self.on_disk or b"private" in data.lower() or name in self._list_secret_names():
+        if not self.on_disk or b"private" in data.lower() or not self.index.is_clean(record):
             settings = config.load_for_place(self.place, {})
             record = redactor.clean_record(record, settings, self.place.key)
         if len(self._read) >= REMEMBERED:
             self._read.clear()
         self._read[name] = (stamp, record)
         return record
-
-    def _list_secret_names(self) -> frozenset[str]:
-        """Return the names of records in which the index found secrets."""
-        if self._secrets is None or self._secrets[0] is not self.index.delta:
-            names = frozenset(doc.name for doc in self.index.secrets())
-            self._secrets = self.index.delta, names
-        return self._secrets[1]
 
 
 class Shelves(dict[str, Shelf]):

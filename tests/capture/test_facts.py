@@ -387,7 +387,9 @@ SECRET = "Qx7LmRt92kVb4Z"
         {"host": "a", "비밀번호": SECRET},
     ],
 )
-@pytest.mark.parametrize("tool", ["mcp__api__get", "Skill"])
+@pytest.mark.parametrize(
+    "tool", ["mcp__api__get", "Skill", "WebFetch", "Read", "Grep", "WebSearch"]
+)
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_secret_in_a_tools_input_is_known_by_its_key(session, given, tool, apart):
     """It is gone from the call, from its error and from what is said of it, at once or later."""
@@ -402,6 +404,27 @@ def test_a_secret_in_a_tools_input_is_known_by_its_key(session, given, tool, apa
         path for path in home.rglob("*") if path.is_file() and SECRET in path.read_text("utf-8")
     ]
     assert not kept and "failed: 401: no entry for [redacted:" in session.talk()
+
+
+@pytest.mark.parametrize(
+    "tool, given",
+    [
+        ("WebFetch", {"url": "https://a.org", "prompt": "send the token: " + SECRET}),
+        ("Task", {"description": "log in", "prompt": "The password is " + SECRET}),
+        ("Bash", {"command": "make", "description": "log in with the password " + SECRET}),
+        ("Write", {"file_path": "a.env", "content": "x", "apiKey": SECRET}),
+        ("Unknown", {"token": SECRET}),
+    ],
+)
+def test_a_secret_in_what_is_not_told_of_an_input_is_known_in_its_error(session, tool, given):
+    """The input itself stands nowhere."""
+    session.ask("fetch it").edit("a.py").tool(tool, given, "no entry for " + SECRET, failed=True)
+    session.say("The server refused %s." % SECRET).fire("Stop")
+    home = Path(session.place.home)
+    texts = [path.read_text("utf-8") for path in home.rglob("*") if path.is_file()]
+    assert not [text for text in texts if SECRET in text or '\\"description' in text]
+    session.fire("SessionEnd")
+    assert "refused [redacted:" in session.talk()
 
 
 def test_a_password_that_is_a_word_is_known_by_its_key(session):

@@ -91,20 +91,87 @@ def test_there_is_a_bound():
 PLAN = "# Move\n\n## Steps\n\n%s keep the worker till march\n%s add the table\n%s write docs for it"
 
 
+def approve(*steps, text="") -> Piece:
+    text = text or "# Move\n\n" + "\n".join("%d. %s" % row for row in enumerate(steps, 1))
+    return Piece(turns.USER, text, turns.APPROVED)
+
+
+def edited(*paths) -> list[Piece]:
+    return [Piece(turns.FILE, path, turns.EDITED) for path in paths]
+
+
 @pytest.mark.parametrize("marks", ["1. 2. 3.", "1) 2) 3)", "###~Step~1: ###~Step~2: ###~Step~3:"])
 def test_the_numbered_steps_of_an_approved_plan_are_next(marks):
-    """But what the model then told of, and where a list of the client says how far it came; and not
-    of several lists, which may hold risks or alternatives.
-    """
+    """But what the model then told of, and where a list of the client says how far it came."""
     text = PLAN % tuple(mark.replace("~", " ") for mark in marks.split())
-    plan = Piece(turns.USER, text, turns.APPROVED)
     steps = ["keep the worker till march", "add the table", "write docs for it"]
-    held = [turn("plan it", said("I will add the table and write docs."), plan)]
+    held = [turn("plan it", said("I will add the table and write docs."), approve(text=text))]
     assert find_next_steps(held, []) == steps
     assert find_next_steps(held, [["keep the worker", "completed", "1"]]) == []
     held[0].pieces.append(said("The worker is kept till march and the table is added."))
     assert find_next_steps(held, []) == steps[2:]
-    sections = "# Move\n\n1. port it\n2. try it\n\n## Risks\n\n1. a loss\n2. a slow start\n"
-    assert find_next_steps([turn("plan it", Piece(turns.USER, sections, turns.APPROVED))], []) == []
-    lone = Piece(turns.USER, "# Move\n\n1. only this", turns.APPROVED)
-    assert find_next_steps([turn("plan it", lone)], []) == []
+    assert find_next_steps([turn("plan it", approve("only this"))], []) == []
+
+
+STEPS = "Add the store in store.py", "Port the retries in retries.py", "Drop the redis client"
+TICKED = "# Move\n\n" + "\n".join("- [ ] " + step for step in STEPS)
+
+
+@pytest.mark.parametrize("plan", [approve(*STEPS), approve(text=TICKED)], ids=["numbers", "ticks"])
+@pytest.mark.parametrize(
+    "end, files, left",
+    [
+        ("All three steps are done: the store is there, redis is gone.", "store retries", 0),
+        ("The plan is implemented, tests pass.", "store retries", 0),
+        ("모든 작업을 마쳤습니다.", "store retries", 0),
+        ("Alles erledigt.", "store retries", 0),
+        ("The store is in. The rest tomorrow.", "store", 2),
+        ("Step 1 is done.", "store retries", 1),
+        ("Steps 1 and 2 are done.", "store", 1),
+        ("Шаги 1 и 2 готовы.", "main", 1),
+        ("手順1は完了しました。", "main", 2),
+        ("1단계를 마쳤습니다.", "main", 2),
+        ("I looked at it only.", "main", 3),
+        ("", "store", 2),
+    ],
+)
+def test_a_plans_steps_leave_next_when_its_work_has_ended_unless_a_file_or_number_tells(
+    plan, end, files, left
+):
+    """Without an end the work was cut short."""
+    work = edited(*(name + ".py" for name in files.split()))
+    held = [turn("plan it", plan, *work, *([said(end)] if end else []))]
+    assert find_next_steps(held, []) == [*STEPS[3 - left :]]
+    assert find_next_steps([*held, turn("what is the time?", said("Noon."))], []) == [
+        *STEPS[3 - left :]
+    ]
+
+
+def test_a_plan_that_was_left_for_other_work_or_done_by_a_subagent_is_not_next():
+    started = turn("plan it", approve(*STEPS), *edited("store.py"), said("The store is in."))
+    other = turn("forget the plan, fix the typo", *edited("guide.py"), said("It is fixed."))
+    assert find_next_steps([started, other], []) == []
+    reported = Piece(turns.REPORT, "I did it.", "carry it out")
+    assert find_next_steps([turn("plan it", approve(*STEPS), reported, said("Done."))], []) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "## Steps",
+        "Plan:",
+        "**Implementation steps**",
+        "## Schritte",
+        "## Шаги",
+        "## 구현 단계",
+        "## 手順",
+        "## 实施步骤",
+    ],
+)
+def test_of_several_lists_that_under_a_heading_of_steps_is_next(heading):
+    """The others may hold risks or alternatives."""
+    risks = "Alternatives considered:\n\n1. kafka\n2. a file\n\n%s\n\n1. port it\n2. try the port\n"
+    text = "# Move\n\n" + risks + "\n## Open questions\n\n1. which one\n2. how long\n"
+    held = [turn("plan it", approve(text=text % heading))]
+    assert find_next_steps(held, []) == ["port it", "try the port"]
+    assert find_next_steps([turn("plan it", approve(text=text % "## Notes"))], []) == []

@@ -681,6 +681,19 @@ def test_a_session_is_of_the_day_of_its_last_turn(env, project, now):
     assert "/%s/" % head["until"][:10] in str(session.where()[0])
 
 
+def test_a_checkpoint_says_when_its_first_turn_began(env, project, now, ok):
+    """So that a session captured once is found by each of its days."""
+    session = Session(env, project, now - 2 * 86400, "left-open")
+    session.ask("fix the parser").edit("parser.py").say("Fixed.")
+    session.now += 86400
+    session.ask("test the parser").edit("parser.py").say("Tested.")
+    (text,) = session.fire("SessionEnd")
+    head = frontmatter.parse(text.encode()).meta
+    day = head["since"][:10]
+    assert day < head["created"][:10] == head["until"][:10]
+    assert "parser" in ok("recall", "--kind", "checkpoint", "--from", day, "--to", day)
+
+
 def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     """By what the host notes of who asked; once a person typed, it is theirs."""
     session = Session(env, project, now, "bot")

@@ -327,6 +327,26 @@ def test_the_mark_that_the_python_runs_here_is_for_its_user_alone(env, project, 
     assert mark.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_python_whose_base_broke_since_it_was_marked_is_left_for_the_systems(
+    env, project, home, tmp_path
+):
+    """Removed or replaced below it: the file itself is older than the mark."""
+    python, base = Path(home, ".dayleaf/runtime/bin/python"), tmp_path / "base"
+    python.parent.mkdir(parents=True)
+    Path(home, ".dayleaf/cache").mkdir()
+    base.touch()
+    script = "#!/bin/sh\n[ -e '%s' ] || { echo no base >&2; exit 1; }\nexec '%s' \"$@\"\n"
+    python.write_text(script % (base, sys.executable))
+    python.chmod(0o755)
+    os.utime(python, (0, 0))
+    command = [ROOT / "bin/dayleaf", "recall", "jwt"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True)
+        assert done.returncode == 0 and "no base" not in done.stderr, done
+        assert list(Path(home, ".dayleaf/cache").glob("runtime-*"))
+        base.unlink(missing_ok=True)
+
+
 def test_a_cache_without_room_for_a_mark_starts_all_the_same(env, project, home):
     """The mark that its Python runs here, where the home cannot be written."""
     python = Path(home, ".dayleaf/runtime/bin/python")

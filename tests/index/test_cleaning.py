@@ -127,8 +127,8 @@ def test_a_secret_typed_into_what_dayleaf_wrote_reaches_nobody(
     text = TYPED_IN[where](text.replace(key, "") if is_old else text)
     assert TOKEN in text
     path.write_text(text)
-    start(world, project, "s1")
     said = [
+        start(world, project, "s1"),
         start(world, project, "s3"),
         ask(world, project, "how does the walrus registry log in?"),
     ]
@@ -136,6 +136,50 @@ def test_a_secret_typed_into_what_dayleaf_wrote_reaches_nobody(
         said += [run(*words, *more, CLAUDECODE="1").stdout for more in ([], ["--json"])]
     assert not [one for one in said if TOKEN in one] and path.read_text() == text
     assert TOKEN.lower().encode() not in kept(world)
+
+
+def test_an_edit_is_given_to_the_next_start_but_not_with_a_secret(world, place, project, run):
+    """A learning, a plan, a handoff: before anything has read the file again."""
+    written(place.private, "toucan.md", PART)
+    run("plan", "Toucan plan", "--step", "count the calls")
+    run("handoff", "The toucan limit is half done")
+    run("index", "build")
+    for is_clean, added in ((True, "kestrels fly"), (False, "log in with " + TOKEN)):
+        for path in Path(place.private).rglob("*.md"):
+            path.write_text("%s\n%s\n" % (path.read_text().rstrip(), added))
+        said = start(world, project)
+        assert said.count("kestrels fly") == 3 * is_clean and TOKEN not in said
+
+
+def test_an_edit_is_given_to_the_next_prompt_but_not_with_a_secret(world, place, project):
+    start(world, project, "s4")
+    prices = "Prices are integers in cents; never floats.\n"
+    for number, added in enumerate((TOKEN, "")):
+        written(place.shared, "prices%d.md" % number, prices + added)
+        said = ask(world, project, "change the prices column to floats", "s4")
+        assert ("integers in cents" in said) == (not added) and TOKEN not in said
+
+
+@pytest.mark.parametrize("kind", ["auto", "human"])
+@pytest.mark.parametrize(
+    "key, value", [("enabled", "false"), ("allow", '["%s"]' % TOKEN)], ids=["off", "allowed"]
+)
+def test_what_settings_let_through_is_held_back_once_they_do_not(
+    world, place, project, run, now, kind, key, value
+):
+    """At once, though nothing has read the files again."""
+    assert not run("config", "set", "redact." + key, value).returncode
+    store = Store(place, config.load(place.home, "", {}), now)
+    store.add("checkpoint", "Fix the parser", "Fixed with %s.\n" % TOKEN, source=kind)
+    store.add("learning", "Walrus login", "It logs in with %s.\n" % TOKEN, source=kind)
+    run("index", "build")
+    asked = "how does the walrus registry log in?"
+    for is_told, name in ((True, "s1"), (False, "s2")):
+        said = [start(world, project, name), ask(world, project, asked, name + "p")]
+        said += [run("recall", w, CLAUDECODE="1").stdout for w in ("parser", "walrus")]
+        told = [TOKEN in one for one in said]
+        assert told[0] and told[2] if is_told else not any(told)
+        Path(place.home, "config.json").write_text("{}")
 
 
 def test_what_dayleaf_wrote_is_not_looked_at_again(store, place, monkeypatch):

@@ -563,8 +563,16 @@ def test_weak_matches_ask_for_a_contribution(place, now):
     )
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"created": "2026-01-23T14:03:00Z"},
+        {"created": "2026-01-26T09:12:31Z", "since": "2026-01-23T14:03:00Z"},
+    ],
+    ids=["first day", "last day"],
+)
 @pytest.mark.parametrize("how", BACKENDS)
-def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now, how):
+def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now, how, written):
     """A window is left open over night; a day on which nothing was said has nothing."""
     if how == "delta":
         builder.build(place, now)
@@ -574,8 +582,8 @@ def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now
         "p/checkpoints/2026-01-23/140300-a.md",
         "## Outcome\n\nThe linter wants a context.\n",
         id="c-1",
-        created="2026-01-23T14:03:00Z",
         until="2026-01-26T09:12:30.125Z",
+        **written,
         **session,
     )
     late = talks.LINT.replace("2026-01-24", "2026-01-26")
@@ -584,7 +592,7 @@ def test_a_session_over_several_days_is_found_by_each_day_with_a_turn(place, now
         builder.build(place, now)
     for day, turn in (("23", 2), ("24", 3), ("25", 0), ("26", 4)):
         period = {"from_": "2026-01-" + day, "to": "2026-01-" + day}
-        for kind in (None, "conversation"):
+        for kind in (None, "conversation", "checkpoint"):
             found = ask(place, now, kind=kind, **period).hits
             assert [quote.turn for each in found for quote in each.quotes] == [turn] * bool(turn)
         named = ask(place, now, "what did we do on 2026-01-" + day).hits
