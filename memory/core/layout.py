@@ -27,7 +27,7 @@ from memory.core import IndexFault, UsageError, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, Iterator, List, Tuple
 
 # Folder of each kind, in the order in which kinds are shown.
 FOLDERS = {
@@ -54,6 +54,7 @@ TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "ad
 _COPY_MARKS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
+CONFIG_BYTES = 1 << 18  # of a git configuration
 # Hosts whose paths do not tell upper from lower case.
 CASELESS_HOSTS = (
     "github.com",
@@ -610,7 +611,7 @@ def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
     The remote is `origin`, else the first.
     env: HOME, for the user's own `insteadOf` where the URL has a short name as host.
     """
-    remotes, short = _read_git_config(git + "/config")
+    remotes, short = _read_urls(git + "/config")
     url = remotes.get("origin") or next(iter(remotes.values()), "")
     plain = normalise_remote(url)
     if not plain:
@@ -618,7 +619,7 @@ def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
     host = plain.partition("/")[0]
     if host and "." not in host and env.get("HOME"):  # a short name, such as `work:team/api`
         for path in ("/.gitconfig", "/.config/git/config"):
-            short = {**_read_git_config(env["HOME"] + path)[1], **short}
+            short = {**_read_urls(env["HOME"] + path)[1], **short}
     long = normalise_remote(_expand_url(url, short))
     folded = long.lower() if long.partition("/")[0] in CASELESS_HOSTS else long
     return list(dict.fromkeys(one for one in (folded, long, plain) if one))
@@ -630,28 +631,41 @@ def _expand_url(url: str, short: Dict[str, str]) -> str:
     return short[begun] + url[len(begun) :] if begun else url
 
 
-def _read_git_config(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
+def _read_urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
     """Return the remotes' URLs and the `insteadOf` prefixes of a git config."""
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
+    for section, name, key, value in read_git_config(path):
+        if (section, key) == ("remote", "url"):
+            remotes.setdefault(name, value)
+        elif (section, key) == ("url", "insteadof"):
+            short[value] = name
+    return remotes, short
+
+
+def read_git_config(path: str) -> Iterator[Tuple[str, str, str, str]]:
+    """Yield (section, subsection, key, value) of a git configuration."""
     try:
-        text = files.read(path, 1 << 18).decode("utf-8", "surrogateescape")
+        text = files.read(path, CONFIG_BYTES).decode("utf-8", "surrogateescape")
     except OSError:
-        return remotes, short
+        return
     section = name = ""
     for line in text.split("\n"):
         line = line.strip()
         if line.startswith("["):
-            section, _, name = line.strip("[]").partition(" ")
-            section, name = section.lower(), name.strip().strip('"')
-        elif section in ("remote", "url") and "=" in line:
-            key, _, value = line.partition("=")
-            key, value = key.strip().lower(), value.strip().strip('"')
-            if section == "remote" and key == "url":
-                remotes.setdefault(name, value)
-            elif key == "insteadof":
-                short[value] = name
-    return remotes, short
+            head, _, line = line[1:].partition('"]' if '"]' in line else "]")
+            section, _, name = head.partition(" ")
+            section, name, line = section.lower(), name.strip().strip('"'), line.strip()
+        if line[:1] not in ("", "#", ";"):
+            key, equals, value = line.partition("=")
+            value = _parse_config_value(value.strip()) if equals else "true"
+            yield section, name, key.strip().lower(), value
+
+
+def _parse_config_value(text: str) -> str:
+    if text.startswith('"'):
+        return text[1:].partition('"')[0]
+    return text.partition(" #")[0].partition(" ;")[0].strip()
 
 
 def normalise_remote(url: str) -> str:

@@ -15,6 +15,7 @@ from zlib import crc32
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED_KINDS, FOLDERS, SHARED, Place
 from memory.core.plaintext import one_line
+from memory.store import archive
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
@@ -336,8 +337,6 @@ class TierWriter:
 
         reason: for the archive's log.  now: seconds since the epoch, UTC.
         """
-        from memory.store import archive
-
         self._refuse_outside(path)
         root, home = self._split_record_path(path)
         if not root:
