@@ -153,8 +153,6 @@ class Config:
     masked: whether records read with them are shown without secrets and private parts.
     """
 
-    __slots__ = ("masked", "problems", "sources", "values")
-
     def __init__(self, values: Values, sources: Dict[str, str], problems: List[str]):
         self.values, self.sources, self.problems = values, sources, problems
         self.masked = False

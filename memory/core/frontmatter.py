@@ -54,18 +54,6 @@ class Page:
     readable: False where the bytes are no UTF-8 text; meta and body are then empty.
     """
 
-    __slots__ = (
-        "body",
-        "duplicates",
-        "guessed",
-        "head_lines",
-        "meta",
-        "misread",
-        "problems",
-        "readable",
-        "unsure",
-    )
-
     def __init__(self) -> None:
         self.meta: Dict[str, Any] = {}
         self.body = ""

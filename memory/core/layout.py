@@ -39,11 +39,8 @@ FOLDERS = {
     "conversation": "conversations",
     "note": "notes",
 }
-DATED_KINDS = (
-    "checkpoint",
-    "conversation",
-    "note",
-)  # kinds with a folder a day, of which there are many
+# kinds with a folder a day, of which there are many
+DATED_KINDS = ("checkpoint", "conversation", "note")
 TRANSCRIBED_KINDS = ("conversation", "note")  # kinds that tell what was said, for their user alone
 # branches on which each session is work of its own
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
@@ -136,23 +133,6 @@ class Place:
     claimed: the workspace that is claimed and not believed.
     named: the workspace's name by its remote, else by its path.
     """
-
-    __slots__ = (
-        "anchor",
-        "cache",
-        "claimed",
-        "due",
-        "everyone",
-        "git",
-        "home",
-        "key",
-        "named",
-        "private",
-        "project",
-        "root",
-        "scope",
-        "shared",
-    )
 
     def __init__(
         self,
@@ -362,7 +342,7 @@ def find_lost_checkout(root: str) -> str:
     line = read_first_line(root + "/.git")
     target = line[7:].strip() if line.startswith("gitdir:") else ""
     main, _, name = target.partition("/.git/worktrees/")
-    return files.real_path(main if main[:1] == "/" else root + "/" + main) if name else ""
+    return _resolve(root, main) if name else ""
 
 
 def _find_anchor(root: str, git: str, common: str) -> str:
@@ -370,9 +350,8 @@ def _find_anchor(root: str, git: str, common: str) -> str:
     # The main repository must itself list the checkout as its worktree.
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
-    back = read_first_line(git + "/gitdir")
-    back = files.real_path(back if back.startswith("/") else git + "/" + back)
-    return (common[:-5] if common.endswith("/.git") else common) if back == root + "/.git" else root
+    back = _resolve(git, read_first_line(git + "/gitdir"))
+    return common.removesuffix("/.git") if back == root + "/.git" else root
 
 
 def is_own_checkout(root: str, git: str, anchor: str) -> bool:
@@ -385,14 +364,8 @@ def is_own_checkout(root: str, git: str, anchor: str) -> bool:
     common = files.real_path(find_common_git(git))
     if common.startswith(root + "/"):
         return True
-    holder = (
-        common.partition("/.git/")[0]
-        if "/.git/" in common
-        else common[:-5]
-        if common.endswith("/.git")
-        else ""
-    )
-    return bool(holder) and (root + "/").startswith(holder + "/")
+    holder, git_folder, _ = (common + "/").partition("/.git/")
+    return bool(holder and git_folder) and (root + "/").startswith(holder + "/")
 
 
 def format_place_row(key: str, path: str) -> str:
@@ -402,24 +375,23 @@ def format_place_row(key: str, path: str) -> str:
 
 def is_known_path(base: str, key: str, path: str) -> bool:
     """Tell whether a path was seen with a workspace before."""
+    return format_place_row(key, path).encode("ascii") in _read_places(base)
+
+
+def _read_places(base: str) -> bytes:
     try:
-        return format_place_row(key, path).encode("ascii") in files.read(
-            base + PLACES, PLACES_LIMIT
-        )
+        return files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
-        return False
+        return b""
 
 
 def read_place_rows(base: str) -> List[Dict[str, Any]]:
-    try:
-        return fastjson.parse_rows(files.read(base + PLACES, PLACES_LIMIT))
-    except OSError:
-        return []
+    return fastjson.parse_rows(_read_places(base))
 
 
 def list_known_paths(place: Place) -> List[str]:
-    named = [row.get("path") for row in read_place_rows(place.home) if row.get("key") == place.key]
-    return [path for path in named if isinstance(path, str)]
+    rows = (row for row in read_place_rows(place.home) if row.get("key") == place.key)
+    return [row["path"] for row in rows if isinstance(row.get("path"), str)]
 
 
 def find_workspace_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
@@ -441,11 +413,7 @@ def explain_relation(place: Place, key: str) -> str:
     """Return how a place is related to another workspace."""
     if is_known_path(place.home, key, place.anchor):
         return "was seen as"
-    try:
-        restored = files.read(place.home + PLACES, PLACES_LIMIT)
-    except OSError:
-        restored = b""
-    if format_remote_row(place.named, key).encode("ascii") in restored:
+    if format_remote_row(place.named, key).encode("ascii") in _read_places(place.home):
         return "has the remote of"
     return "holds a commit of"
 
@@ -459,16 +427,13 @@ def find_other_remote(place: Place) -> str:
 
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
     """Return a path's last (workspace, commit, by), or three ""."""
-    try:
-        data = files.read(base + PLACES, PLACES_LIMIT)
-    except OSError:
-        return "", "", ""
+    data = _read_places(base)
     named = ('"path":%s,' % fastjson.quote(path)).encode("ascii")
     at = data.rfind(named)
     if at < 0:
         return "", "", ""
-    start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-    row = (fastjson.parse_rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
+    line = data[data.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0]
+    row = (fastjson.parse_rows(line) or [{}])[0]
     key, commit, by = (
         value if isinstance(value, str) else "" for value in map(row.get, ("key", "commit", "by"))
     )
@@ -548,8 +513,7 @@ def find_git(directory: str) -> Tuple[str, str]:
         except OSError:
             text = ""
         if text.startswith("gitdir:"):
-            target = text[7:].strip()
-            git = files.real_path(target if target.startswith("/") else at + "/" + target)
+            git = _resolve(at, text[7:].strip())
             return at, git if files.is_folder(git) else ""
         if not at.strip("/"):
             return "", ""
@@ -562,7 +526,11 @@ def find_common_git(git: str) -> str:
         target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return git
-    return files.real_path(target if target.startswith("/") else git + "/" + target)
+    return _resolve(git, target)
+
+
+def _resolve(folder: str, path: str) -> str:
+    return files.real_path(path if path.startswith("/") else folder + "/" + path)
 
 
 def read_first_line(path: str) -> str:
@@ -576,11 +544,8 @@ def read_first_line(path: str) -> str:
 def parse_ref(line: str) -> str:
     """Return the ref in `ref: refs/heads/main`, "" for an unsafe one."""
     ref = line[4:].strip() if line.startswith("ref:") else ""
-    return (
-        ref
-        if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable()
-        else ""
-    )
+    is_safe = ".." not in ref and "\\" not in ref and ref.isprintable()
+    return ref if is_safe and ref.startswith("refs/") else ""
 
 
 def project_name(key: str) -> str:
@@ -622,13 +587,13 @@ def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
             short = {**_read_urls(env["HOME"] + path)[1], **short}
     long = normalise_remote(_expand_url(url, short))
     folded = long.lower() if long.partition("/")[0] in CASELESS_HOSTS else long
-    return list(dict.fromkeys(one for one in (folded, long, plain) if one))
+    return [*dict.fromkeys(filter(None, (folded, long, plain)))]
 
 
 def _expand_url(url: str, short: Dict[str, str]) -> str:
     """Return a URL with the longest fitting `insteadOf` replaced."""
-    begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
-    return short[begun] + url[len(begun) :] if begun else url
+    prefix = max(filter(url.startswith, short), key=len, default="")
+    return short[prefix] + url[len(prefix) :] if prefix else url
 
 
 def _read_urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
@@ -746,11 +711,6 @@ def valid_id(text: object) -> str:
 
     Valid: `[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot.
     """
-    if (
-        not isinstance(text, str)
-        or not 0 < len(text) <= 128
-        or text[0] == "."
-        or not text.isascii()
-    ):
+    if not isinstance(text, str) or not text.isascii() or text[:1] in ("", "."):
         return ""
-    return text if all(c.isalnum() or c in "._-" for c in text) else ""
+    return text if len(text) <= 128 and all(c.isalnum() or c in "._-" for c in text) else ""

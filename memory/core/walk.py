@@ -106,10 +106,9 @@ class Listing:
                 self.left.append((name, *_describe_error(error)))
             return
         self.folders.append((name, mtime_ns))
-        ends = record_suffixes(name)
+        ends, prefix, base, found = record_suffixes(name), name + "/", path + "/", self.found
         for entry in entries:
             file = entry.name
-            inner, inner_path = name + "/" + file, path + "/" + file
             try:
                 if file.endswith(ends) and is_record(file, ends):
                     # recall compares every file: a call less each is 5 ms at 10,000
@@ -117,18 +116,20 @@ class Listing:
                     if stat.st_mode & TYPE == _LINK:
                         stat = _stat_linked(entry, root)
                     if stat.st_mode & TYPE == REGULAR:
-                        if len(self.found) < self._most:
-                            self.found.append((inner, inner_path, stat.st_mtime_ns, stat.st_size))
+                        if len(found) < self._most:
+                            found.append(
+                                (prefix + file, base + file, stat.st_mtime_ns, stat.st_size)
+                            )
                         continue
                     if stat.st_mode & TYPE != _FOLDER:
                         raise OSError(22, IRREGULAR)
                 if file[0] != "." and entry.is_dir(follow_symlinks=False):
-                    self._enter(inner, inner_path, root, depth + 1)
+                    self._enter(prefix + file, base + file, root, depth + 1)
                 elif file[0] not in ".#":
-                    self._leave_out(inner, _find_entry_fault(entry, ends))
+                    self._leave_out(prefix + file, _find_entry_fault(entry, ends))
             except OSError as error:
                 if is_record(file, ends):
-                    self.left.append((inner, *_describe_error(error, entry.is_symlink())))
+                    self.left.append((prefix + file, *_describe_error(error, entry.is_symlink())))
 
     def _enter(self, name: str, path: str, root: str, depth: int) -> None:
         if name.endswith("/" + PACKAGES):
