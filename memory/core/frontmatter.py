@@ -18,8 +18,8 @@ from memory.core.headreader import (
     is_plain_line,
     is_significant,
     is_special,
+    parse_key_line,
     parse_quoted,
-    parse_top_key,
     parse_value,
     read_head,
     replace_surrogates,
@@ -171,9 +171,7 @@ def _unify_line_ends(data: bytes) -> bytes:
 
 
 def _is_blank(line: bytes) -> bool:
-    return not line.strip() or all(
-        c.isspace() or c in INVISIBLE for c in line.decode("utf-8", "replace")
-    )
+    return all(c.isspace() or c in INVISIBLE for c in line.decode("utf-8", "replace"))
 
 
 def _find_fences(data: bytes) -> Tuple[int, int, int]:
@@ -305,15 +303,9 @@ def _format_entry(key: str, value: Any) -> List[str]:
         block = _format_literal_block(name, value)
         if block:
             return block
-    return [
-        name
-        + ": "
-        + (
-            _format_inline(value)
-            if isinstance(value, (dict, list, tuple))
-            else _format_scalar(value, False)
-        )
-    ]
+    if isinstance(value, (dict, list, tuple)):
+        return ["%s: %s" % (name, _format_inline(value))]
+    return ["%s: %s" % (name, _format_scalar(value, False))]
 
 
 def _format_literal_block(name: str, text: str) -> List[str]:
@@ -333,13 +325,8 @@ def _format_inline(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_format_inline, value)) + "]"
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(
-                _format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items()
-            )
-            + "}"
-        )
+        pairs = (_format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items())
+        return "{%s}" % ", ".join(pairs)
     return _format_scalar(value, True)
 
 
@@ -415,11 +402,7 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
     newline = "\r\n" if data[max(at - 1, 0) : at] == b"\r" else "\n"
     if fenced:
         newline = "\r\n" if data[start - 2 : start - 1] == b"\r" else "\n"
-        lines = (
-            data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1]
-            if end > start
-            else []
-        )
+        lines = data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1]
         new = _change_lines(lines, changes, newline, before.meta)
         result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
     else:
@@ -504,10 +487,7 @@ def _find_entries(lines: List[str]) -> List[Tuple[str, int, int]]:
     """Return (key, first line, end) of each top-level entry."""
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
-        line = line.rstrip("\r")
-        name, colon, rest = line.partition(": ")
-        if not (colon and name.isidentifier()):
-            name, _ = parse_top_key(line, name, colon, rest, number, [])
+        name, _ = parse_key_line(line.rstrip("\r"))
         if name:
             starts.append((name, number))
     ends = [first for _, first in starts[1:]] + [len(lines)]

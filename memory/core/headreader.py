@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 INDICATORS = ",[]{}#&*!|>'\"%@`"  # cannot begin a plain scalar
 # here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
 LABELS = ("tags", "topics")
+MOST_UNSURE = 1000  # lines of a list; no person wrote one with more
 _ESCAPES = {
     "0": "\0",
     "a": "\a",
@@ -96,6 +97,11 @@ def is_special(c: str) -> bool:
         or "\ud800" <= c <= "\udfff"
         or c in "\u2028\u2029\ufeff\ufffe\uffff"
     )
+
+
+def parse_key_line(line: str) -> Tuple[str, str]:
+    """Return (key, text of its value) of a top-level line, ("", "") without a key."""
+    return parse_top_key(line, *line.partition(": "), 0, [])
 
 
 def parse_top_key(
@@ -424,43 +430,64 @@ def _fold_lines(lines: List[str]) -> str:
 
 def _parse_block(lines: List[str], at: int, unsure: List[int], label: bool) -> Any:
     """Read the list or the map in the lines below a key."""
-    items: List[Any] = []
-    pairs: Dict[str, Any] = {}
-    indent = inner = -1
-    listed = False
+    rows: List[Tuple[int, str, int]] = []  # number, text, depth
     for number, line in enumerate(lines, at + 1):
-        text = line.strip(" \t")
-        if not text or text[0] == "#":
-            continue
-        if len(unsure) > 1000:  # no list that a person wrote
+        if is_significant(line):
+            rows.append((number, line.strip(" \t"), len(line) - len(line.lstrip(" \t"))))
+    return _parse_list(rows, unsure, label) if _is_item(rows[0][1]) else _parse_map(rows, unsure)
+
+
+def _is_item(text: str) -> bool:
+    return text[0] == "-" and text[1:2] in " \t"
+
+
+def _parse_map(rows: List[Tuple[int, str, int]], unsure: List[int]) -> Any:
+    pairs: Dict[str, Any] = {}
+    texts: List[str] = []
+    indent = rows[0][2]
+    for number, text, depth in rows:
+        if len(unsure) > MOST_UNSURE:
             break
-        depth = len(line) - len(line.lstrip(" \t"))
-        dash = text[0] == "-" and text[1:2] in " \t"
-        if indent < 0:
-            indent, listed = depth, dash
-        if listed and dash and depth == indent:
+        if depth != indent or not depth:
+            unsure.append(number)
+        if not _add_pair(pairs, text, number, unsure):
+            unsure.append(number)
+            if texts or not pairs:
+                texts.append(text)
+    return pairs or " ".join(texts)
+
+
+def _parse_list(rows: List[Tuple[int, str, int]], unsure: List[int], label: bool) -> List[Any]:
+    items: List[Any] = []
+    indent, inner = rows[0][2], -1
+    for number, text, depth in rows:
+        if len(unsure) > MOST_UNSURE:
+            break
+        if _is_item(text) and depth == indent:
             inner = _add_item(items, text, depth, number, unsure, label)
             continue
-        if depth != (inner if listed else indent) or not depth:
+        if depth != inner or not depth:
             unsure.append(number)
-        pair = _parse_pair(text, number, unsure)
-        if pair and listed and items and isinstance(items[-1], dict):
-            pairs = items[-1]
-        if pair and (not listed or (items and isinstance(items[-1], dict))):
-            if pair[0] in pairs:
-                unsure.append(number)
-            pairs[pair[0]] = pair[1]
-        else:
-            unsure.append(number)
-            if dash and listed:
-                items.append(_read_value(text[1:], number, unsure, label))
-            elif items and isinstance(items[-1], str):
-                items[-1] = (items[-1] + " " + text).strip()
-            elif not listed and not pairs:
-                items.append(text)
-    if listed:
-        return items
-    return pairs or " ".join(items)
+        last = items[-1]
+        if isinstance(last, dict) and _add_pair(last, text, number, unsure):
+            continue
+        unsure.append(number)
+        if _is_item(text):
+            items.append(_read_value(text[1:], number, unsure, label))
+        elif isinstance(last, str):
+            items[-1] = (last + " " + text).strip()
+    return items
+
+
+def _add_pair(pairs: Dict[str, Any], text: str, number: int, unsure: List[int]) -> bool:
+    """Add the key and value of a line to `pairs`; return False for other text."""
+    pair = _parse_pair(text, number, unsure)
+    if pair is None:
+        return False
+    if pair[0] in pairs:
+        unsure.append(number)
+    pairs[pair[0]] = pair[1]
+    return True
 
 
 def _add_item(

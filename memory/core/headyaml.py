@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.core.headreader import LABELS, is_label, parse_top_key, replace_surrogates
+from memory.core.headreader import LABELS, is_label, parse_key_line, replace_surrogates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,18 +68,15 @@ def _quote_labels(text: str) -> str:
         return text
     lines, below = text.split("\n"), False
     for number, line in enumerate(lines):
-        name, value = parse_top_key(line, *line.partition(": "), number, [])
+        name, value = parse_key_line(line)
         if name:
             below = name in LABELS
         elif line.lstrip(" ")[:2] == "- ":
-            value = line.lstrip(" ")[2:].strip(" ")
-        start = (
-            line.rstrip(" ")[: -len(value.strip(" "))]
-            if below and is_label(value.strip(" "))
-            else ""
-        )
-        if start[-1:] == " ":
-            lines[number] = start + "'" + value.strip(" ").replace("'", "''") + "'"
+            value = line.lstrip(" ")[2:]
+        value = value.strip(" ")
+        start = line.rstrip(" ").removesuffix(value)
+        if below and is_label(value) and start[-1:] == " ":
+            lines[number] = start + "'" + value.replace("'", "''") + "'"
     return "\n".join(lines)
 
 

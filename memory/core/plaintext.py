@@ -254,12 +254,17 @@ def find_private_pairs(lower: str) -> list[tuple[int, int]]:
                 break
             found.append((start, end + len(closing)))
             start = lower.find(opening, end)
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(found):
-        if joined and start < joined[-1][1]:
-            start, end = joined[-1][0], max(end, joined.pop()[1])
-        joined.append((start, end))
-    return joined
+    return merge_overlapping(found)
+
+
+def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return sorted spans, overlapping ones as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            start, end = merged[-1][0], max(end, merged.pop()[1])
+        merged.append((start, end))
+    return merged
 
 
 def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
