@@ -69,11 +69,11 @@ class MappedText(NamedTuple):
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Map a stretch of this text to the original."""
-        return self._original_offset(start), self._original_offset(end - 1) + self.wide.get(
-            end - 1, 1
-        )
+        last = end - 1
+        return self.original_offset(start), self.original_offset(last) + self.wide.get(last, 1)
 
-    def _original_offset(self, at: int) -> int:
+    def original_offset(self, at: int) -> int:
+        """Map an offset of this text to the original."""
         return at + self.gone[bisect_right(self.at, at) - 1]
 
 
