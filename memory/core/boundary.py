@@ -130,10 +130,7 @@ def is_agent(env: Dict[str, str]) -> bool:
 
 
 def is_typed_by_person(env: Dict[str, str]) -> bool:
-    """Tell whether a person typed the slash command being run.
-
-    True where the parent process is the hook that passes on a slash command.
-    """
+    """Tell whether our hook, passing on a slash command, started this process."""
     return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
 
 

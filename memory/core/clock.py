@@ -41,10 +41,7 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def iso(instant: float) -> str:
-    """Return an instant as `2026-11-21T14:30:52Z`.
-
-    Clamped to the years 1 to 9999.
-    """
+    """Return an instant as `2026-11-21T14:30:52Z`, in the years 1 to 9999."""
     seconds = int(min(max(instant, -62135596800), 253402300799))
     t = time.gmtime(seconds)
     return "%04d-%02d-%02dT%02d:%02d:%02dZ" % t[:6]
@@ -87,9 +84,9 @@ def _date_parts(date: str) -> list[str]:
 
 
 def _time_of_day(text: str) -> float:
-    """Return the seconds after midnight UTC of `14:30[:52[.25]][Z|±hh:mm]`.
+    """Return the seconds after midnight UTC; raises ValueError.
 
-    Raises ValueError.
+    text: `14:30[:52[.25]][Z|±hh:mm]`.
     """
     if not text:
         return 0.0
@@ -116,10 +113,7 @@ def _time_of_day(text: str) -> float:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a duration such as `90s`.
-
-    Units: s, m, h, d, w.  None for any other text.
-    """
+    """Return the seconds of a duration such as `90s`, `5m` or `2w`, or None."""
     text = text.strip().lower()
     if text[:-1].isdigit() and len(text) <= _DURATION_CHARS and text[-1:] in _UNIT_SECONDS:
         return int(text[:-1]) * _UNIT_SECONDS[text[-1]]
@@ -145,10 +139,7 @@ def format_local_day(instant: float) -> str:
 
 
 def format_zoned(instant: float) -> str:
-    """Return an instant in local time with the zone's offset.
-
-    Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
-    """
+    """Return an instant as `2026-11-21 23:30 +09:00` or `… UTC`."""
     minutes = int(local_offset(instant)) // 60
     sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
     return "%s %s" % (
@@ -188,10 +179,7 @@ def year_month(instant: float, offset: Offset = utc) -> tuple[int, int]:
 
 
 def month_start(year: int, number: int, offset: Offset = utc) -> float:
-    """Return the start of a month.
-
-    number: of the month; outside 1 to 12 it counts on into other years.
-    """
+    """Return the start of a month.  number: 0 is December of the year before."""
     year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
     return from_local(_days_since_epoch(min(max(year, 1), 9998), number, 1) * DAY, offset)
 
@@ -201,8 +189,7 @@ def period_bounds(
 ) -> tuple[float, float]:
     """Return (start, end) of an earlier day, week, month or year.
 
-    unit: `day`, `week` (from Monday), `month` or `year`.
-    back: the number of units before the instant's own.
+    back: how many units before the instant's own.  A week starts on Monday.
     """
     if unit in ("month", "year"):
         year, number = year_month(instant, offset)
@@ -221,10 +208,7 @@ def period_bounds(
 
 
 def date_in_path(name: str) -> float | None:
-    """Return the date and time in a file's path, or None.
-
-    Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`.
-    """
+    """Return the instant in a path such as `2026-11-21/143052-x.md`, or None."""
     parts = name.split("/")
     stem = parts[-1]
     for part in parts[-1:] + parts[-2:-1]:

@@ -169,10 +169,10 @@ def load_for_place(place: Place, env: Dict[str, str]) -> Config:
 def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
     """Return the settings in force.
 
-    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
-    environment; private: the workspace's own directory, whose `config.json` is what its user said
-    of this project alone (`dayleaf push off mine`). A broken file or an unknown key is a line in
-    `problems`, never an error; while what it may say of capture is unknown, nothing is captured.
+    repository: root of the project's checkout, or "".  private: the workspace's own directory,
+    whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).  A
+    broken file or an unknown key is a line in `problems`, never an error; while what it may say of
+    capture is unknown, nothing is captured.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
     clear = _merge_file(config, home + "/config.json", "user")
@@ -198,10 +198,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
 
 def flatten(value: Values, prefix: str = "") -> Values:
-    """Return nested objects as one, with dotted keys.
-
-    A key of DEFAULTS keeps its object.
-    """
+    """Return nested objects as one, with dotted keys down to those of DEFAULTS."""
     flat: Values = {}
     for key, item in value.items():
         if isinstance(item, dict) and prefix + key not in DEFAULTS:
@@ -310,7 +307,6 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _safe_value(key: str) -> Any:
-    """Return the value read in place of a wrong one, or None."""
     if isinstance(DEFAULTS[key], bool) or key in CHOICES:
         return SAFE_VALUES.get(key, CHOICES.get(key, (False,))[0])
     return None
@@ -340,10 +336,7 @@ def find_fault(key: str, item: Any) -> str:
 
 
 def parse_value(text: str, default: Any) -> Any:
-    """Read a setting's value from text, by the default's type.
-
-    Text of another type is returned as it is.
-    """
+    """Read a setting's value from text; text of another type stays as it is."""
     if isinstance(default, bool):
         word = text.strip().lower()
         return True if word in _YES else False if word in _NO else text

@@ -31,10 +31,7 @@ def trusted_environment(env: Dict[str, str], directories: List[str]) -> Dict[str
 
 
 def find_repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
-    """Return dayleaf's variables that a repository set.
-
-    Each with the path of its settings file.
-    """
+    """Return dayleaf's variables that a repository set, with the settings file."""
     ours = [key for key in env if key.startswith(SETTERS)]
     if not ours:
         return {}

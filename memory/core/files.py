@@ -1,5 +1,5 @@
 """Files: atomic replace, exclusive create, append of one line, kernel locks, and reads that follow
-no link.
+no link.  What writes raises OSError.
 
 Everything made here is 0600 (directories 0700) whatever the umask.  Only `posix` (`nt` on Windows)
 and `fcntl` are imported: both are built in, and `os` costs 0.6 ms on the blocking path.
@@ -118,10 +118,7 @@ def is_folder(path: str) -> bool:
 
 
 def make_folder(path: str) -> str:
-    """Make a directory and its parents, 0700, and return its path.
-
-    Raises OSError.
-    """
+    """Make a directory and its parents, 0700, and return its path."""
     if is_folder(path):
         return path
     parent = path.rstrip("/").rpartition("/")[0]
@@ -143,15 +140,15 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def temp_path(folder: str, what: object) -> str:
-    """Return the path of a temporary file of this process.
+    """Return the path of a temporary file of this process and machine.
 
-    what: distinguishes the files of one process.  The name holds the process and the machine.
+    what: distinguishes the files of one process.
     """
     return "%s/%s%d-%s-%s" % (folder, TEMP_PREFIX, posix.getpid(), what, _machine_name())
 
 
 def _machine_name() -> str:
-    """Return the name of this machine and, on Linux, its container."""
+    """Return the name of this machine and, on Linux, its container, or ""."""
     # Process numbers are unique within it. "" where the system does not say.
     try:
         name = "".join(c for c in posix.uname().nodename if c.isalnum())[:32]
@@ -195,9 +192,7 @@ def _write_temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool 
 def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) -> None:
     """Write a file atomically: temporary file, fsync, rename.
 
-    A reader sees the old bytes or the new bytes.
     synced: False skips fsync, for derived files: after a power cut the file may be torn.
-    Raises OSError.
     """
     temp = _write_temp(path, data, mode, 0, synced)
     try:
@@ -210,10 +205,7 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
 
 
 def replace_if_changed(path: str, data: bytes) -> None:
-    """Write a file as `replace` does, unless its bytes are the same.
-
-    Raises OSError.
-    """
+    """Write a file as `replace` does, unless its bytes are the same."""
     try:
         if read(path, len(data) + 1) == data:
             return
@@ -225,7 +217,7 @@ def replace_if_changed(path: str, data: bytes) -> None:
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     """Write a new file, complete or not at all.
 
-    Raises FileExistsError where the path exists, or another OSError.
+    Raises FileExistsError where the path exists.
     """
     temp = _write_temp(path, data, mode)
     try:
@@ -239,8 +231,8 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
 def stage(path: str, data: bytes, mode: int, number: int) -> str:
     """Write a temporary file beside a path and return its path.
 
-    number: how many files this process has staged already.
-    The bytes are on the disk only after `sync`.  Raises OSError.
+    number: how many files this process has staged already.  The bytes are on the disk only after
+    `sync`.
     """
     return _write_temp(path, data, mode, number, False)
 
@@ -276,10 +268,7 @@ def _sync_folder(path: str) -> None:
 
 
 def sync(path: str) -> None:
-    """Write a file or directory through to the disk.
-
-    Does nothing where the system cannot.
-    """
+    """Write a file or directory through to the disk, where the system can."""
     try:
         fd = posix.open(path, posix.O_RDONLY)
     except OSError:
@@ -293,10 +282,7 @@ def sync(path: str) -> None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Append bytes to a file in one write.
-
-    So lines of several processes do not mix.  Raises OSError.
-    """
+    """Append bytes in one write, so that lines of several processes do not mix."""
     flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
     try:
         fd = posix.open(path, flags, FILE_MODE)
@@ -316,7 +302,7 @@ def append(path: str, data: bytes) -> None:
 def append_line(path: str, line: str) -> None:
     """Append a line of ASCII to a ledger by a single write.
 
-    A torn last line, left by a killed writer, is ended first.  Raises OSError.
+    A torn last line, left by a killed writer, is ended first.
     """
     torn = is_torn(path)
     if torn:  # or another writer is in the middle of its line, which takes it microseconds
@@ -328,10 +314,7 @@ def append_line(path: str, line: str) -> None:
 
 
 def is_torn(path: str) -> bool:
-    """Tell whether a file's last line lacks its line end.
-
-    A killed writer leaves such a line.  Raises OSError where the file cannot be read.
-    """
+    """Tell whether a file's last line lacks its line end."""
     try:
         fd = open_read(path)
     except FileNotFoundError:
@@ -460,8 +443,7 @@ def delete_leftovers(folder: str, now: float) -> int:
 def is_leftover(name: str, changed: float, now: float) -> bool:
     """Tell whether a file is a temporary file of a dead writer.
 
-    changed, now: the file's mtime and the present, in seconds.
-    A file of another machine counts as left after an hour (TEMP_AGE).
+    changed, now: its mtime and the present, in seconds.
     """
     pid, _, rest = name[len(TEMP_PREFIX) :].partition("-")
     if not name.startswith(TEMP_PREFIX) or (pid.isdigit() and is_running(int(pid))):

@@ -76,10 +76,7 @@ def split_head(data: bytes) -> Tuple[bytes, int]:
 
 
 def find_key_lines(data: bytes) -> Dict[str, int]:
-    """Return the line number, from 1, of each top-level key.
-
-    Of a duplicate key the last line.
-    """
+    """Return the line number, from 1, of each top-level key (the last)."""
     data = _unify_line_ends(data)
     start, end, _ = _find_fences(data)
     if end <= start:
@@ -92,7 +89,7 @@ def find_key_lines(data: bytes) -> Dict[str, int]:
 def is_binary(data: bytes) -> bool:
     """Tell whether bytes are UTF-16 or binary rather than text.
 
-    They are where a zero byte stands near their start, as git judges, or where much is no UTF-8.
+    So they are with a zero byte near their start, as git judges, or where much is no UTF-8.
     """
     start = data[:SAMPLE]
     if start.isascii():
@@ -177,8 +174,8 @@ def _is_blank(line: bytes) -> bool:
 def _find_fences(data: bytes) -> Tuple[int, int, int]:
     """Return (start of the head, its end, start of the body).
 
-    Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
-    start of the text).
+    (-1, -1, start of the text) without a head, (start of the head, -1, start of the text) where it
+    is not closed.
     """
     text = text_start(data)
     at = text + 3 if data[text : text + 4] == b"---\n" else _find_blank_fence_end(data, text)
@@ -199,7 +196,6 @@ def _find_fences(data: bytes) -> Tuple[int, int, int]:
 
 
 def _decode_lines(data: bytes, page: Page) -> str:
-    """Return decoded text with `\\n` at the end of each line."""
     text = _decode(data, page)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
@@ -232,11 +228,10 @@ def _find_blank_fence_end(data: bytes, at: int) -> int:
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
-    """Fill `page` from a head; return False without any key.
+    """Fill `page` from a head; return False where it has no key.
 
-    Then the fences are rules drawn in prose.
-    above: lines of the file above the head.
-    settle: ask PyYAML about unclear lines.
+    Then the fences are rules drawn in prose.  above: lines of the file above the head.  settle: ask
+    PyYAML about unclear lines.
     """
     huge = len(head) > HEAD_LIMIT
     text = _decode_lines(head[:HEAD_LIMIT], page)
@@ -276,8 +271,7 @@ def format_file(meta: Mapping[str, Any], body: str) -> bytes:
     """Return the bytes of a new file.
 
     meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
-    out.  body: markdown. Every value that a YAML 1.1 reader would take for something else than its
-    text is quoted.
+    out.  What a YAML 1.1 reader would not take for text is quoted.
     """
     lines = ["---"]
     for key, value in meta.items():
@@ -342,8 +336,8 @@ def _format_scalar(value: Any, flow: bool) -> str:
 def _is_plain(text: str, flow: bool) -> bool:
     """Tell whether YAML text needs no quotes.
 
-    Such text starts with a letter, is no word with a meaning in YAML and holds no syntax.
-    flow: whether the text stands in a `[…]` or `{…}`.
+    It starts with a letter, is no word with a meaning in YAML and holds no syntax.  flow: it stands
+    in a `[…]` or `{…}`.
     """
     if not (text[:1].isalpha() or text[:1] in ("_", "/")) or text.lower() in _WORDS:
         return False
@@ -417,7 +411,6 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def _check_values(result: bytes, before: Page, changes: Mapping[str, Any]) -> None:
-    """Raise StoreError where a result lacks the wanted values."""
     after = parse(result)
     wanted = {key: value for key, value in before.meta.items() if key not in changes}
     wanted.update((key, _as_read(value)) for key, value in changes.items())

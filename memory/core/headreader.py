@@ -198,7 +198,6 @@ def _parse_enclosed(text: str) -> Any:
 
 
 def _is_only_comment(text: str, end: int) -> bool:
-    """Tell whether only a comment follows."""
     rest = text[end:]
     return not rest.strip(" ") or (rest[0] == " " and rest.lstrip(" ")[0] == "#")
 

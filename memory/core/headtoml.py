@@ -34,7 +34,7 @@ def find_fences(data: bytes, at: int) -> Tuple[int, int, int]:
 def parse(text: str) -> Dict[str, Any]:
     """Return the keys and values of a TOML head above its tables.
 
-    Values are texts and lists of texts; tables and texts of several lines are passed over.
+    Values are texts and lists of texts; texts of several lines are passed over.
     """
     found: Dict[str, Any] = {}
     at = 0
@@ -93,6 +93,5 @@ def _parse_quoted(text: str, at: int) -> Tuple[str, int]:
 
 
 def _find_mark(text: str, mark: str, at: int) -> int:
-    """Return the next place of a mark, else the text's end."""
     found = text.find(mark, at)
     return len(text) if found < 0 else found

@@ -77,10 +77,7 @@ UNPROVED = "/unproved"
 
 
 def is_kind_allowed(kind: str, tier: str) -> bool:
-    """Tell whether a tier may hold a kind of record.
-
-    Kinds that repeat a conversation stay in the private tier.
-    """
+    """Tell whether a tier may hold a kind; what was said stays private."""
     return kind not in TRANSCRIBED_KINDS or tier == PRIVATE
 
 
@@ -106,7 +103,7 @@ def record_suffixes(name: str) -> Tuple[str, ...]:
 def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's.
 
-    Markdown, not hidden, no copy made by an editor or synchroniser.  ends: its possible endings.
+    Not hidden, no copy made by an editor or synchroniser.  ends: its possible endings.
     """
     return (
         name.endswith(ends)
@@ -121,14 +118,14 @@ class Place:
     home: dayleaf's directory.
     key: the workspace's name.
     project: the directory given.
-    root: root of the surrounding checkout (the directory itself outside git).
-    git: its git directory, or "".
+    root, git: root of the surrounding checkout and its git directory; the directory itself and ""
+    outside git.
     private, shared, everyone: the tiers' directories (`shared` is "" where there is none to be).
     cache: directory of derived files.
     scope: 8 hex naming the set of tiers, since worktrees share a workspace but not their shared
-        tier.
-    due: the name that `adoption` should give this workspace since its repository has a remote (its
-        own one where it is yet to be made), or "".
+    tier.
+    due: the name that `adoption` should give this workspace since its repository has a remote, or
+    "".
     anchor: the path that a claim is believed of: the main root for its worktrees, else the root.
     claimed: the workspace that is claimed and not believed.
     named: the workspace's name by its remote, else by its path.
@@ -191,8 +188,7 @@ class Place:
     def open(self, name: str) -> int:
         """Open a record's file for reading and return its descriptor.
 
-        Raises OSError, also where the file lies outside its tier or its name is no record's,
-        however the name came into an index.
+        Raises OSError, also where the file lies outside its tier or its name is no record's.
         """
         path = self.path(name)
         if not is_record(name[name.rfind("/") + 1 :], record_suffixes(name)):
@@ -209,10 +205,7 @@ class Place:
         return files.open_read(path)
 
     def read(self, name: str, limit: int) -> Tuple[bytes, Any]:
-        """Return (at most `limit` bytes of a record's file, its stat).
-
-        Raises OSError, as `open` does.
-        """
+        """Return (at most `limit` bytes of a record's file, its stat); as `open`."""
         fd = self.open(name)
         try:
             # before the bytes: a write in between then shows
@@ -234,10 +227,7 @@ class Place:
 
 
 def find_home(env: Dict[str, str]) -> str:
-    """Return dayleaf's directory, from DAYLEAF_HOME or the user's home.
-
-    Raises UsageError where neither is known.
-    """
+    """Return dayleaf's directory; raises UsageError without any home."""
     given = env.get("DAYLEAF_HOME", "")
     if given:
         if not (given.startswith("/") or given[1:2] == ":"):
@@ -255,10 +245,10 @@ def find_home(env: Dict[str, str]) -> str:
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:
-    """Return the workspace of a directory.
+    """Return the workspace of a directory; raises UsageError without any home.
 
-    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
-    `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
+    directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the model's
+    `cd`.
     """
     base = find_home(env)
     project = files.real_path(directory.replace("\\", "/").rstrip("/") or "/")
@@ -314,10 +304,7 @@ def _choose_workspace(
 
 
 def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: str) -> str:
-    """Return a path's last workspace if it still counts, or "".
-
-    named: the workspace that the path would have now.
-    """
+    """Return a path's last workspace if it still counts, or ""."""
     past, commit, by = _read_last_workspace(base, anchor)
     if past in ("", named) or not _has_workspace(base, past):
         return ""
@@ -563,18 +550,15 @@ def read_branch(git: str, head: str = "") -> str:
 
 
 def read_remote(git: str) -> str:
-    """Return the normalised URL of a repository's remote, or "".
-
-    The URL of `origin`, else of the first remote, in the git directory's config.
-    """
+    """Return the normalised URL of a repository's remote, or ""."""
     return (list_remote_spellings(git, {}) or [""])[0]
 
 
 def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
     """Return a remote's normalised URL and its other spellings.
 
-    The remote is `origin`, else the first.
-    env: HOME, for the user's own `insteadOf` where the URL has a short name as host.
+    The remote is `origin`, else the first.  env: HOME, for the user's own `insteadOf` where the URL
+    has a short name as host.
     """
     remotes, short = _read_urls(git + "/config")
     url = remotes.get("origin") or next(iter(remotes.values()), "")
@@ -672,7 +656,7 @@ def _split_url(url: str) -> Tuple[str, str]:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Return text as `[a-z0-9-]`, at most `most` characters.
+    """Return text as `[a-z0-9-]`.
 
     Nothing else from outside ever enters a path, a record's file name apart.
     """
@@ -686,9 +670,9 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Return a title as letters and digits of any script.
+    """Return a title as letters and digits of any script, for a file's name.
 
-    It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
+    Small and composed (NFC), so that every file system keeps it as it is.
     """
     if title.isascii():
         return slug(title, most)

@@ -66,10 +66,7 @@ PRIVATE_PAIRS = (
 
 
 def strip_hidden(value: str) -> str:
-    """Return text without escape sequences and hidden characters.
-
-    Tabs and line ends stay.
-    """
+    """Return text without escape sequences and hidden characters, lines kept."""
     if value.isascii() and value.isprintable():
         return value
     import re
@@ -78,10 +75,7 @@ def strip_hidden(value: str) -> str:
 
 
 def one_line(value: str, most: int = 0) -> str:
-    """Return text as one plain line.
-
-    most: clip at this number of characters; 0 for no limit.
-    """
+    """Return text as one plain line, clipped at `most` characters, 0 for all."""
     if not (value.isascii() and value.isprintable()):
         value = strip_hidden("\n".join(value.splitlines()))
     line = " ".join(value.split())
@@ -115,10 +109,7 @@ def format_age(seconds: float) -> str:
 
 
 def count_columns(value: str) -> int:
-    """Return the number of terminal columns of a text.
-
-    Two for a wide East Asian character, none for a combining character.
-    """
+    """Return the number of terminal columns of a text."""
     if value.isascii():
         return len(value)
     from unicodedata import category, combining, east_asian_width
@@ -177,10 +168,7 @@ def find_code_spans(text: str) -> list[tuple[int, int]]:
 
 
 def escape_invisible(value: str) -> str:
-    r"""Return text with invisible characters written out, such as `\u{202e}`.
-
-    For content that is to be approved.
-    """
+    r"""Return text with invisible characters written out, such as `\u{202e}`."""
     import re
     from unicodedata import category
 
@@ -268,11 +256,9 @@ def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return `most` characters of a text around a sought word.
+    """Return a text around a sought word, the heading above first.
 
-    sought: words in order of preference.
-    start: search from this index on.
-    The heading above comes first.
+    sought: words in order of preference.  start: search from this index on.
     """
     if len(text) <= most:
         return text

@@ -62,10 +62,7 @@ _KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
-    """A typed edge to another record: Link(relation, target).
-
-    The target is an id, a name or a title.
-    """
+    """A typed edge to another record.  target: an id, a name or a title."""
 
     __slots__ = ()
 
@@ -74,7 +71,6 @@ class Link(tuple):  # type: ignore[type-arg]
 
     @property
     def relation(self) -> str:
-        """The kind of edge, such as `related_to`."""
         return str(self[0])
 
     @property
@@ -167,18 +163,12 @@ class Record:
 
     @property
     def rationale(self) -> str:
-        """The reason for a rule, on one line, or "".
-
-        "" too where the frontmatter was guessed.
-        """
+        """The reason for a rule, on one line; "" for a guessed frontmatter too."""
         return "" if self.guessed else _join_text(self.meta.get("rationale"))
 
     @property
     def end(self) -> str:
-        """The kind of this record as the end of a link.
-
-        For a resource its type, `script` or `doc`.
-        """
+        """The kind of this record as a link's end: `script` or `doc` for a resource."""
         if self.kind != "resource":
             return self.kind
         is_script = not self.guessed and _join_text(self.meta.get("type")).lower() == "script"
@@ -186,10 +176,7 @@ class Record:
 
     @property
     def path(self) -> str:
-        """The path of a resource as written, or "".
-
-        "" too where the frontmatter was guessed.
-        """
+        """The path of a resource as written; "" for a guessed frontmatter too."""
         return "" if self.guessed else meta_text(self, "path")
 
     @property
@@ -208,7 +195,7 @@ class Record:
 def from_bytes(name: str, data: bytes, mtime: float) -> Record:
     """Return the record in a file's bytes; never raises for content.
 
-    name: its path in the index.  mtime: the file's.
+    name: its path in the index.
     """
     return _build_record(name, data, mtime, frontmatter.parse(data))
 
@@ -299,7 +286,6 @@ def parse_labels(value: Any) -> Tuple[str, ...]:
 
 
 def _check_kind_keys(kind: str, meta: Dict[str, Any], problems: List[str]) -> None:
-    """Add the faults of a rule's or plan's keys to `problems`."""
     if kind == "rule" and not _join_text(meta.get("rationale")):
         problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
     if kind == "plan" and meta.get("status"):
@@ -330,7 +316,6 @@ def find_wiki_links(body: str) -> Tuple[str, ...]:
 
 
 def _is_attachment(target: str) -> bool:
-    """Tell whether a wiki link names a file other than a note."""
     return "." in target[-6:] and target[-3:].lower() != ".md"
 
 

@@ -124,11 +124,9 @@ def split(text: str, table: Table = _SEEN) -> List[str]:
 def expand(
     raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None
 ) -> Terms:
-    """Return the (term, weight) pairs of a raw token.
+    """Return the (term, weight) pairs of a raw token, () for noise.
 
-    stop: words to leave out.
-    stems: a remembering `stem`, for builders.
-    () for stop words and noise.
+    stop: words to leave out.  stems: a remembering `stem`, for builders.
     """
     stems = stems or stem
     word = raw.strip(_EDGE)
@@ -220,7 +218,6 @@ def _join_compound(low: str) -> Tuple[str, float]:
 def _add_identifier_terms(
     word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]
 ) -> None:
-    """Add the terms of one identifier: the whole, then its parts."""
     if not word.isascii():
         for term, weight in _non_ascii_terms(word, stop, stems):
             if weight > found.get(term, 0.0):
@@ -312,7 +309,6 @@ def _expand_cjk(run: str) -> Terms:
 
 
 def _hiragana_weight(run: str) -> float:
-    """Return the weight of a CJK run, ENDING for hiragana alone."""
     return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 
 
@@ -340,18 +336,12 @@ def count_tokens(text: str | bytes) -> int:
 
 
 def count_utf16(text: str) -> int:
-    """Count UTF-16 code units.
-
-    The host's cap on a hook's output has this unit.
-    """
+    """Count UTF-16 code units, the unit of the host's cap on a hook's output."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
 
 
 class Stems(dict[str, str]):
-    """Map word -> stem, each computed once.
-
-    A builder meets the parts of identifiers again and again.
-    """
+    """Map word -> stem, each computed once."""
 
     def __missing__(self, word: str) -> str:
         self[word] = found = stem(word)

@@ -53,8 +53,8 @@ class Listing:
     """The files and folders of a place.
 
     found: (name, path, mtime in ns, size) of each file.
-    folders: (name, mtime in ns) of the roots of tiers and the folders in them; mtime 0 for one
-        that is absent or leads elsewhere.
+    folders: (name, mtime in ns) of the roots of tiers and the folders in them; mtime 0 for one that
+    is absent or leads elsewhere.
     left: the entries left out, with reason and remedy.
     Directory links are not followed; a linked file counts only where it resolves inside its tier.
     """
@@ -149,10 +149,9 @@ def walk(
 
 
 def written_at(found: Found) -> float:
-    """Return a record's date by its path, else by its file.
+    """Return a record's date by its path, else by its file, in seconds.
 
-    Seconds since the epoch.  An import writes the newest
-    session first, so its files' times say nothing of what is new.
+    An import writes the newest session first, so its files' times say nothing of what is new.
     """
     told = clock.date_in_path(found[0])
     return found[2] / 1e9 if told is None else told
@@ -207,9 +206,9 @@ def walk_entries(
 ) -> Iterator[Tuple[str, str, Any]]:
     """Yield (relative name, path, stat) of all entries below a directory.
 
-    By name, a folder before its contents; the directory itself comes first, as "".  A link is
-    yielded as a link and never followed; where stat failed, its OSError takes the stat's place.
-    enter: tells by a folder's name whether to enter it.
+    By name, a folder before its contents; the directory itself comes first, as "".  A link is never
+    followed; where stat failed, its OSError takes the stat's place.  enter: tells by a folder's
+    name whether to enter it.
     """
     waiting: List[Tuple[str, str]] = [("", root)]
     while waiting:

@@ -53,7 +53,7 @@ def count_steps(record: Record) -> tuple[int, int]:
 def mark_step(data: bytes, number: int, done: bool) -> bytes:
     """Return a plan's file with one step (from 1) ticked or reopened.
 
-    Raises UsageError where there is no such step, StoreError where its line cannot be changed.
+    Raises UsageError without such a step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
     found = parse_steps(page.body)
@@ -78,7 +78,7 @@ def mark_step(data: bytes, number: int, done: bool) -> bytes:
 
 
 def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    """Return a plan's file with a new or extended body.  Its head stays as it is.
+    """Return a plan's file with a new or extended body, its head unchanged.
 
     name: of the file, for the StoreError where its head was not understood.
     """
@@ -95,7 +95,6 @@ def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
 
 
 def _needs_blank_line(above: str, below: str) -> bool:
-    """Tell whether a blank line belongs between two texts."""
     last = above.rstrip().rpartition("\n")[2]
     listed = last.lstrip().startswith(_ITEM) and below.lstrip().startswith(_ITEM)
     return bool(above.strip()) and not listed

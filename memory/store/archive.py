@@ -134,8 +134,8 @@ def successors_in_place(place: Place) -> dict[str, str]:
 def find_free_path(root: str, home: str, checksum: str) -> str:
     """Find a free path in a tier's archive for a record.
 
-    A path with the record's own bytes counts as free: a move was cut short.  checksum: 64 hex
-    digits, some of which make the name unique.
+    One with the record's own bytes is free: a move was cut short.  checksum: its digits make the
+    name unique.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
@@ -150,8 +150,7 @@ def find_free_path(root: str, home: str, checksum: str) -> str:
 def log(root: str, move: Move, reason: str, now: float, mode: int, session: str = "") -> None:
     """Append a move, or a forgotten session, to a tier's log.
 
-    now: seconds since the epoch, UTC.  mode: of the log's file.  Raises StoreError where the log is
-    a link elsewhere, OSError.
+    mode: of the log's file.  Raises StoreError where the log is a link elsewhere, OSError.
     """
     path = root + "/" + FOLDER + "/" + LOG
     if not files.is_inside(path, root):
@@ -180,8 +179,7 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 def write_git_attributes(root: str) -> None:
     """Make git keep both sides' log lines, and all line ends.
 
-    Attributes that mention the log or `text` stay.  Where they cannot be written the record still
-    can, and doctor names the log.
+    Attributes that mention the log or `text` stay.  Where this fails, doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
@@ -200,10 +198,10 @@ def write_git_attributes(root: str) -> None:
 
 
 def move_file(source: str, target: str, mode: int) -> None:
-    """Move a file without ever replacing another file.
+    """Move a file without ever replacing another file; raises OSError.
 
     The file stands at both places for a moment, never at none; where it does already, the move is
-    completed.  Raises FileExistsError or another OSError.
+    completed.
     """
     try:
         os.link(source, target)

@@ -253,7 +253,6 @@ def explain_refusal(
 
 
 def _list_paths(row: Permission, words: Sequence[str], given: Mapping[str, str]) -> list[str]:
-    """Return a call's paths that must lie in the project."""
     paths = [value for option, value in given.items() if option in row.inside.split()]
     if "WORDS" in row.inside.split():
         return [*paths, *words]

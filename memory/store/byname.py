@@ -152,10 +152,7 @@ def _grade_name(text: str, lower: str, at: int, word: str, tier: str, match: re.
 
 
 def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[str]) -> bool:
-    """Tell whether a word is a whole part of a name.
-
-    head: the name before the word.
-    """
+    """Tell whether a word is a whole part of a name.  head: the name before it."""
     tail = match["tail"]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
     rest = tail[suffix.end() :] if suffix else tail
@@ -170,7 +167,7 @@ def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[s
 
 
 def _is_no_assignment(text: str, left: str, match: re.Match[str]) -> bool:
-    """Tell whether the syntax after a name assigns nothing.  left: the text before it."""
+    """Tell whether the syntax after a name assigns nothing."""
     sign, end = match["sign"], match.end()
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return True
@@ -413,7 +410,7 @@ def _trim_run(text: str, at: int, run: str) -> tuple[int, str]:
 
 
 def _classify_run(word: str, before: str) -> str:
-    """Return the kind of secret that a run is, or "".  before: the text before it."""
+    """Return the kind of secret that a run is, or ""."""
     # the client's identifiers of calls
     if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):
         return ""

@@ -165,10 +165,7 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
 
 
 def merge_windows(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
-    """Return the windows around sorted places, overlapping ones merged.
-
-    back, reach: characters before and after each place.
-    """
+    """Return the windows around sorted places, overlapping ones merged."""
     windows: list[tuple[int, int]] = []
     for at in places:
         if windows and at - back <= windows[-1][1]:

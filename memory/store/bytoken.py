@@ -57,7 +57,6 @@ def _shorter_prefixes() -> dict[str, tuple[_Prefix, ...]]:
 
 @lru_cache(maxsize=1)
 def _prefix_expression() -> str:
-    """Return an expression that matches the longest prefix."""
     return write_pattern(sorted(_prefixes_by_text()))
 
 

@@ -45,7 +45,7 @@ def find_edited(store: Reader, found: Iterable[Record]) -> list[Record]:
 def update_checksum(before: bytes, after: bytes) -> bytes:
     """Return a conversation's new bytes with a new checksum in `written`.
 
-    Only where the checksum fitted the old bytes: a redaction is no edit by a person.
+    Only where it fitted the old bytes: a redaction is no edit by a person.
     """
     if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_edited_file(before):
         return after
@@ -112,7 +112,7 @@ def find_session_records(store: Reader, start: str, archived: bool = False) -> S
 
 
 def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
-    """Log a forgotten session; raises StoreError, OSError.
+    """Log a forgotten session.
 
     id: of its conversation, or "".  hard: nothing of it is kept.
     """

@@ -131,7 +131,6 @@ def decode_disguises(text: str, runs: list[tuple[int, str]]) -> MappedText | Non
 
 
 def _find_rare_disguises(text: str) -> list[int]:
-    """Find the offsets of disguises that are rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
     ]

@@ -58,11 +58,11 @@ def run(
     limit: int,
     stop: threading.Event | None = None,
 ) -> ProcessResult:
-    """Run a command and kill its process group.
+    """Run a command and kill its process group; raises OSError, ValueError.
 
     argv: argv[0] absolute.  seconds: its deadline.  folder: its working directory; "" for an empty
-    one of its own, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends
-    it, set by another thread.  Raises OSError, ValueError without a start.
+    one, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends it, set by
+    another thread.
     """
     scratch = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
     printed = {1: bytearray(), 2: bytearray()}
@@ -94,11 +94,11 @@ def stream(
     tell: Callable[[int, bytes], None],
     stop: threading.Event | None = None,
 ) -> ProcessResult:
-    """Run a command and pass its output on while it runs.
+    """Run a command and pass its output on; raises OSError, ValueError.
 
     stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked
     to end, and killed GRACE seconds later.  tell: gets 1 (stdout) or 2 (stderr) and bytes.  stop:
-    ends it as the deadline does.  Raises OSError, ValueError.
+    ends it as the deadline does.
     """
     return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
 
@@ -176,7 +176,6 @@ def _request_end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_in_time(ended: threading.Event, seconds: float, stop: threading.Event | None) -> bool:
-    """Wait for a child; return True if it ended in time."""
     if stop is None:
         return ended.wait(seconds)
     end = time.monotonic() + seconds

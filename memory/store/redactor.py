@@ -249,7 +249,6 @@ def _strip_invisible(text: str) -> disguise.MappedText:
 
 
 def _map_to_plain(visible: disguise.MappedText, places: list[int]) -> list[int]:
-    """Map offsets in the original text to the plain text."""
     ends = [at + gone for at, gone in zip(visible.at, visible.gone)]
     return [max(0, place - visible.gone[bisect_right(ends, place) - 1]) for place in places]
 
@@ -369,7 +368,6 @@ def _merge_spans(text: str, spans: list[Span], allow: Sequence[str]) -> list[Spa
 
 
 def _find_heads(text: str, heads: Collection[str]) -> list[int]:
-    """Find the offsets of some strings of 6 characters."""
     if len(heads) < 50:  # a search for each costs less than testing every offset
         return sorted(at for head in heads for at in find_offsets(text, head))
     return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]
@@ -462,9 +460,9 @@ def _exclude_markers(spans: list[Span], text: str) -> list[Span]:
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a nested value without private parts and secrets.
 
-    value: of texts, lists and mappings.  config: settings by key.  salt: of the tags.  All texts
-    are searched together, so a secret of one is removed from the others.  A label reaches into the
-    following texts of a list, not into a mapping's value.
+    value: of texts, lists and mappings.  salt: of the tags.  All texts are searched together, so a
+    secret of one is removed from the others.  A label reaches into the following texts of a list,
+    not into a mapping's value.
     """
     given = [(strip_private(text), alone) for text, alone in _list_texts(value)]
     texts = [text for text, _ in given]

@@ -87,8 +87,8 @@ def read(
     """Run a reading command of git without the repository's configuration.
 
     folder: any in the repository.  words: the command and its arguments.  given: its stdin.  index:
-    the absolute path of another index.  seconds: its deadline.  limit: bytes of output, beyond
-    which the status is not 0.  Where git cannot run, the status is 127, with the reason.
+    the absolute path of another index.  limit: bytes of output, beyond which the status is not 0.
+    Where git cannot run, the status is 127, with the reason.
     """
     root, git = layout.find_git(files.real_path(folder))
     if not git:
@@ -273,7 +273,6 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def _safe_head(git: str) -> str:
-    """Return a text for HEAD that holds only safe references."""
     line = layout.read_first_line(git + "/HEAD")
     ref = layout.parse_ref(line)
     if ref:

@@ -78,9 +78,8 @@ class Store(Reader):
     ):
         """Open the records of a place.
 
-        config: settings by key.  now: seconds since the epoch, UTC.  on_change: called with the
-        name of each record written, changed or moved away.  keeps: tells whether a record is
-        protected.
+        on_change: called with the name of each record written, changed or moved away.  keeps: tells
+        whether a record is protected.
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
@@ -91,7 +90,6 @@ class Store(Reader):
         return (self._mask(record) if self.config.masked else record), data
 
     def _mask(self, record: Record) -> Record:
-        """Return a record without secrets and private parts."""
         if self._index and self._index.is_clean(record):  # a search takes ten times as long
             return redactor.strip_private_record(record)
         return redactor.clean_record(record, self.config, self.place.key)
@@ -174,9 +172,9 @@ class Store(Reader):
     ) -> Record:
         """Write a new, redacted record and return it as read back.
 
-        kind: one of records.KINDS.  tier: `p`, `s` or `g`.  extra: more frontmatter, among it
-        perhaps `created`.  The same kind, title, body and time again returns the record that is
-        there.  Raises UsageError for a wrong kind, source or tier.
+        tier: `p`, `s` or `g`.  extra: more frontmatter, among it perhaps `created`.  The same kind,
+        title, body and time again returns the record that is there.  Raises UsageError for a wrong
+        kind, source or tier.
         """
         new = writer.compose_record(
             kind,
@@ -207,8 +205,7 @@ class Store(Reader):
     def publish(self, tier: str, new: NewRecord, staged: str = "") -> str:
         """Write a new record under the first free name; return the name.
 
-        The same record may be there already.  staged: the file from `stage`, synchronised; the
-        caller synchronises its directory.
+        staged: the file from `stage`, synchronised; the caller synchronises its directory.
         """
         root, stem = self._root_for_new(new.stem, tier), new.stem
         self.fits(tier, new.data)
@@ -238,8 +235,8 @@ class Store(Reader):
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
         """Replace a record's whole file and return the record read back.
 
-        data: its new bytes; newly added secrets are removed.  checksum_before: SHA-256 of the bytes
-        that the caller read (the whole file, or the part from `read`), to notice other changes.
+        Newly added secrets are removed.  checksum_before: SHA-256 of the bytes that the caller read
+        (the whole file, or the part from `read`), to notice other changes.
         """
         self.check(name)
         with self._locked(name):
@@ -384,17 +381,13 @@ class Store(Reader):
         return self.roots[tier]
 
     def _root_for_new(self, stem: str, tier: str) -> str:
-        """Return the directory of a tier that may hold a new record.  Raises UsageError."""
         kind = next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), "")
         if not is_kind_allowed(kind, tier):
             raise UsageError("a conversation stays in the private tier")
         return self._root(tier)
 
     def _resolve_path(self, name: str, absent: bool = False) -> str:
-        """Return the resolved path of a record in its tier.
-
-        absent: the file must not be there.
-        """
+        """Return the resolved path of a record.  absent: it must not be there."""
         root, parts = self._split_name(name)
         path = root + "/" + "/".join(parts)
         if not files.is_inside(path.rpartition("/")[0], root) or not files.is_inside(path, root):

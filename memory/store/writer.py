@@ -48,9 +48,9 @@ def compose_record(
 ) -> NewRecord:
     """Compose a record without its secrets and private parts; raises UsageError.
 
-    cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra`
-    has none, seconds since the epoch.  mark: the seed of the id, "" for the text and time.  config:
-    the settings of `cleaned`, None for the defaults.  The rest is as for `Store.add`.
+    cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra` has
+    none.  mark: the seed of the id, "" for the text and time.  config: the settings of `cleaned`,
+    None for the defaults.  The rest is as for `Store.add`.
     """
     _refuse_unknown(kind, source)
     more = _drop_own_keys(extra or {})
@@ -237,12 +237,12 @@ def _replace_synced(temp: str, path: str) -> None:
 class TierWriter:
     """The files of a home and of a repository's tier, written whole.
 
-    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError
-    where a link leads out or the file does not read back as it was written.
+    Paths are absolute and stand below one of the two.  on_change: called with the name of each
+    changed record.  Every method raises OSError, and StoreError where a link leads out or the file
+    does not read back as it was written.
     """
 
     def __init__(self, place: Place, on_change: Callable[[str], None] | None = None):
-        """Prepare to write.  on_change: called with the name of each changed record."""
         self.place, self.on_change = place, on_change
         self._lock = lock(place.home)
 
@@ -333,10 +333,7 @@ class TierWriter:
         self._report_change(path)
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
-        """Move a record to the archive, any other file to `<name>.before`.
-
-        reason: for the archive's log.  now: seconds since the epoch, UTC.
-        """
+        """Move a record to the archive, any other file to `<name>.before`."""
         self._refuse_outside(path)
         root, home = self._split_record_path(path)
         if not root:
@@ -386,10 +383,7 @@ class TierWriter:
 
 
 def rename_workspace(place: Place, new: Place) -> None:
-    """Rename a workspace's records, derived files and receipts.
-
-    Raises OSError where it has no records.
-    """
+    """Rename a workspace's records, derived files and receipts."""
     with lock(place.home):
         files.posix.rename(place.private, new.private)
         for old, target in ((place.cache, new.cache), (place.receipts_folder, new.receipts_folder)):
@@ -401,8 +395,7 @@ def rename_workspace(place: Place, new: Place) -> None:
 def join_workspace(place: Place, new: Place) -> None:
     """Move a workspace's records, receipts and session states into another.
 
-    A file whose name is taken there stays where it is; lines of a log are appended.  Raises
-    OSError.
+    A file whose name is taken there stays where it is; lines of a log are appended.
     """
     with lock(place.home):
         for old, target in (
