@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
 
 LIMIT = 1 << 20  # bytes that are read
-CUT_BYTES, KEPT_LINES = (
-    1 << 17,
-    400,
-)  # the log is cut to so many lines
+CUT_BYTES, KEPT_LINES = 1 << 17, 400  # the log is cut to so many lines
 LONGEST_RUN = 3600.0  # seconds after which a process of that number is another one
 
 
@@ -46,7 +43,7 @@ def log_start(place: Place, session: str, trigger: str, now: float) -> str:
 
 def log_end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
     """Log the end of a run.  id: of the checkpoint it wrote, or ""."""
-    ms = max(0, int((now - began) * 1000))
+    ms = max(0, int((now - began) * 1000))  # the clock may have been set back
     _append_row(place, now, do="done", run=run, trigger=trigger, ms=ms, id=id)
 
 
@@ -90,11 +87,10 @@ def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
         rows = _read_rows(place)
         for row in rows:
             row.pop("name", None)
-        ended = {row.get("run") for row in rows if row.get("do") == "done"}
-        kept = {row.get("run") for row in rows[-KEPT_LINES:]} | {
-            row.get("run") for row in rows
-        } - ended
-        lines = [fastjson.dump(row) + "\n" for row in rows if row.get("run") in kept]
+        ended = {row["run"] for row in rows if row.get("do") == "done"}
+        recent = {row["run"] for row in rows[-KEPT_LINES:]}
+        kept = [row for row in rows if row["run"] in recent or row["run"] not in ended]
+        lines = [fastjson.dump(row) + "\n" for row in kept]
         files.replace(log_path(place), "".join(lines).encode("ascii"), synced=False)
 
 

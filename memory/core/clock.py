@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     Offset = Callable[[float], float]
 
 DAY = 86400.0
-_DURATION_CHARS = (
-    12  # characters of a length of time, with its unit; longer ones reach before any calendar
-)
+# characters of a length of time, with its unit; longer ones reach before any calendar
+_DURATION_CHARS = 12
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
 
 
@@ -100,16 +99,10 @@ def _time_of_day(text: str) -> float:
             offset = int(zone[:2]) * 3600.0 + int(zone[2:4] or 0) * 60.0
             offset = -offset if text[at] == "-" else offset
             text = text[:at]
-    parts = text.strip().split(":")
-    seconds = float(parts[2]) if len(parts) > 2 else 0.0
-    if int(parts[0]) > 24:
+    hours, minutes, seconds, *_ = [*text.strip().split(":"), "0", "0"]
+    if int(hours) > 24:
         raise ValueError("no such hour")
-    return (
-        int(parts[0]) * 3600.0
-        + (int(parts[1]) * 60.0 if len(parts) > 1 else 0.0)
-        + seconds
-        - offset
-    )
+    return int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds) - offset
 
 
 def parse_duration(text: str) -> float | None:
@@ -141,11 +134,9 @@ def format_local_day(instant: float) -> str:
 def format_zoned(instant: float) -> str:
     """Return an instant as `2026-11-21 23:30 +09:00` or `… UTC`."""
     minutes = int(local_offset(instant)) // 60
-    sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
-    return "%s %s" % (
-        format_local(instant),
-        "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC",
-    )
+    hours, rest = divmod(abs(minutes), 60)
+    zone = "%s%02d:%02d" % ("-" if minutes < 0 else "+", hours, rest) if minutes else "UTC"
+    return "%s %s" % (format_local(instant), zone)
 
 
 def utc(instant: float) -> float:
@@ -192,19 +183,16 @@ def period_bounds(
     back: how many units before the instant's own.  A week starts on Monday.
     """
     if unit in ("month", "year"):
-        year, number = year_month(instant, offset)
-        if unit == "month":
-            return month_start(year, number - back, offset), month_start(
-                year, number - back + 1, offset
-            )
-        return month_start(year - back, 1, offset), month_start(year - back + 1, 1, offset)
-    size, since = 1, 0
-    if unit == "week":
-        size, since = 7, weekday(instant, offset)
-    return (
-        midnight(instant, offset, since + back * size),
-        midnight(instant, offset, since + (back - 1) * size),
-    )
+        year, month = year_month(instant, offset)
+        if unit == "year":
+            year, month = year - back, 1
+        else:
+            month -= back
+        following = month + (12 if unit == "year" else 1)
+        return month_start(year, month, offset), month_start(year, following, offset)
+    days, since = (7, weekday(instant, offset)) if unit == "week" else (1, 0)
+    start, end = since + back * days, since + (back - 1) * days
+    return midnight(instant, offset, start), midnight(instant, offset, end)
 
 
 def date_in_path(name: str) -> float | None:

@@ -77,36 +77,16 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled",
-    "capture.conversations",
-    "capture.wishes",
-    "load.enabled",
-    "load.session",
-    "load.prompt",
-    "load.push",
-    "load.walls",
-    "load.subagents",
-    "load.top",
-    "distill.maxTokens",
-    "notes.provider",
-)
+    "capture.enabled capture.conversations capture.wishes load.enabled load.session load.prompt "
+    "load.push load.walls load.subagents load.top distill.maxTokens notes.provider"
+).split()
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says
 # it, or their own environment.
 USER_ONLY_KEYS = (
-    "distill.provider",
-    "distill.model",
-    "distill.command",
-    "notes.provider",
-    "notes.model",
-    "embeddings.provider.command",
-    "embeddings.provider.args",
-    "embeddings.modelLabel",
-    "redact.enabled",
-    "redact.allow",
-    "index.backend",
-    "index.dsn",
-    "tiers",
-)
+    "distill.provider distill.model distill.command notes.provider notes.model "
+    "embeddings.provider.command embeddings.provider.args embeddings.modelLabel redact.enabled "
+    "redact.allow index.backend index.dsn tiers"
+).split()
 SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
 UNREAD = "unread"  # source of what a file that cannot be read switches off
 WORKSPACE = "workspace"  # source of what the user said of one project

@@ -281,14 +281,18 @@ def sync(path: str) -> None:
         posix.close(fd)
 
 
-def append(path: str, data: bytes) -> None:
-    """Append bytes in one write, so that lines of several processes do not mix."""
-    flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
+def _open_or_create(path: str, flags: int) -> int:
+    """Open a file that is made, with its folder, where absent."""
     try:
-        fd = posix.open(path, flags, FILE_MODE)
+        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
     except FileNotFoundError:
         make_folder(path.rpartition("/")[0])
-        fd = posix.open(path, flags, FILE_MODE)
+        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
+
+
+def append(path: str, data: bytes) -> None:
+    """Append bytes in one write, so that lines of several processes do not mix."""
+    fd = _open_or_create(path, posix.O_WRONLY | posix.O_APPEND | _BINARY)
     try:
         if posix.write(fd, data) != len(data):
             raise OSError(28, "short write", path)
@@ -393,12 +397,7 @@ class Lock:
         self.path, self.wait, self.fd = path, wait, -1
 
     def __enter__(self) -> bool:
-        flags = posix.O_RDWR | posix.O_CREAT | _CLOEXEC
-        try:
-            self.fd = posix.open(self.path, flags, FILE_MODE)
-        except FileNotFoundError:
-            make_folder(self.path.rpartition("/")[0])
-            self.fd = posix.open(self.path, flags, FILE_MODE)
+        self.fd = _open_or_create(self.path, posix.O_RDWR)
         try:
             if fcntl is not None:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
@@ -411,7 +410,7 @@ class Lock:
             self._close()
             return False
         except OSError:
-            return True
+            pass
         return True
 
     def __exit__(self, *_: object) -> None:

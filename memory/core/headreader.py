@@ -12,26 +12,7 @@ INDICATORS = ",[]{}#&*!|>'\"%@`"  # cannot begin a plain scalar
 # here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
 LABELS = ("tags", "topics")
 MOST_UNSURE = 1000  # lines of a list; no person wrote one with more
-_ESCAPES = {
-    "0": "\0",
-    "a": "\a",
-    "b": "\b",
-    "t": "\t",
-    "\t": "\t",
-    "n": "\n",
-    "v": "\v",
-    "f": "\f",
-    "r": "\r",
-    "e": "\x1b",
-    " ": " ",
-    '"': '"',
-    "/": "/",
-    "\\": "\\",
-    "N": "\x85",
-    "_": "\xa0",
-    "L": "\u2028",
-    "P": "\u2029",
-}
+_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029'))
 _HEX = {"x": 2, "u": 4, "U": 8}
 
 
@@ -223,11 +204,8 @@ def parse_quoted(text: str, at: int = 0) -> Tuple[str, int]:
         if c == "\\":
             c = text[at : at + 1]
             size = _HEX.get(c, 0)
-            c = (
-                _decode_character(text[at + 1 : at + 1 + size], size)
-                if size
-                else _ESCAPES.get(c, "")
-            )
+            digits = text[at + 1 : at + 1 + size]
+            c = _decode_character(digits, size) if size else _ESCAPES.get(c, "")
             if not c:
                 return "", 0
             at += 1 + size
@@ -296,15 +274,12 @@ def _skip_spaces(text: str, at: int) -> int:
 def _parse_flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
     if text[at : at + 1] in ('"', "'"):
         name, end = parse_quoted(text, at)
-        return (
-            (name, _skip_spaces(text, end + 2))
-            if end and text[end : end + 2] == ": "
-            else (None, at)
-        )
+        is_key = end and text[end : end + 2] == ": "
+        return (name, _skip_spaces(text, end + 2)) if is_key else (None, at)
     colon = text.find(": ", at)
-    return (
-        (_parse_member(text[at:colon]), _skip_spaces(text, colon + 2)) if colon > 0 else (None, at)
-    )
+    if colon <= 0:
+        return None, at
+    return _parse_member(text[at:colon]), _skip_spaces(text, colon + 2)
 
 
 def _parse_flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
@@ -330,16 +305,9 @@ def _parse_member(text: str) -> Optional[str]:
     text = text.strip(" ")
     if text.isalnum():
         return text
-    if (
-        not text
-        or text[0] in "-?:"
-        or text[-1] == ":"
-        or ": " in text
-        or " #" in text
-        or "\t" in text
-    ):
+    if not text or text[0] in "-?:" + INDICATORS or text[-1] == ":":
         return None
-    return None if text[0] in INDICATORS or any(c in text for c in "[]{},?") else text
+    return None if any(sign in text for sign in (": ", " #", "\t", *"[]{},?")) else text
 
 
 def _attach_lines(

@@ -89,9 +89,8 @@ def shorten(value: str, most: int) -> str:
 
 def format_count(number: int, noun: str) -> str:
     """Return `1 record`, `2 records`, `1,234 fixes`."""
-    return "{:,} {}{}".format(
-        number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
-    )
+    plural = "" if number == 1 else "es" if noun.endswith("x") else "s"
+    return "{:,} {}{}".format(number, noun, plural)
 
 
 def format_age(seconds: float) -> str:
@@ -172,17 +171,12 @@ def escape_invisible(value: str) -> str:
     import re
     from unicodedata import category
 
-    def shown(char: str) -> str:
-        seen = (
-            char.isprintable()
-            and category(char) != "Cf"
-            and (char.isascii() or not re.match(HIDDEN, char))
-        )
-        if seen or char in "\n\t":
-            return char
-        return "\\u{%x}" % ord(char)
+    def is_visible(char: str) -> bool:
+        if not char.isprintable() or category(char) == "Cf":
+            return char in "\n\t"
+        return char.isascii() or not re.match(HIDDEN, char)
 
-    return "".join(map(shown, value))
+    return "".join(char if is_visible(char) else "\\u{%x}" % ord(char) for char in value)
 
 
 def mask_code(text: str) -> str:
@@ -218,8 +212,8 @@ def split_sentences(line: str) -> list[str]:
     for start, end in find_code_spans(line) if "`" in line else ():
         parts += [_break_sentences(line[at:start]), line[start:end]]
         at = end
-    whole = "".join([*parts, _break_sentences(line[at:])])
-    return [one for one in map(str.strip, whole.split("\n")) if one]
+    lines = "".join([*parts, _break_sentences(line[at:])]).split("\n")
+    return list(filter(None, map(str.strip, lines)))
 
 
 def _break_sentences(prose: str) -> str:
