@@ -137,14 +137,13 @@ def find_free_path(root: str, home: str, checksum: str) -> str:
     One with the record's own bytes is free: a move was cut short.  checksum: its digits make the
     name unique.
     """
-    place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
+    away = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
-        if not files.exists(root + "/" + place) or have_same_bytes(
-            root + "/" + place, root + "/" + home
-        ):
+        path = root + "/" + away
+        if not files.exists(path) or have_same_bytes(path, root + "/" + home):
             break
-        place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
-    return place
+        away = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
+    return away
 
 
 def log(root: str, move: Move, reason: str, now: float, mode: int, session: str = "") -> None:
@@ -162,11 +161,9 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
         "from": move.home,
         "to": move.away,
         "reason": reason,
+        **({"into": move.into} if move.into else {}),
+        **({"session": session} if session else {}),
     }
-    if move.into:
-        line["into"] = move.into
-    if session:
-        line["session"] = session
     files.append_line(path, fastjson.dump(line))
     # before the file moves: a power cut that kept the move alone would leave a record that no
     # command finds
@@ -183,17 +180,14 @@ def write_git_attributes(root: str) -> None:
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
-        held = files.read(path) if files.exists(path) else b""
-        rules = [
-            rule
-            for rule, word in ((SAME_BYTES, b"text"), (RULE, RULE.split()[0].encode()))
-            if word not in held
-        ]
+        present = files.read(path) if files.exists(path) else b""
+        rules = "" if b"text" in present else SAME_BYTES
+        rules += "" if RULE.split()[0].encode() in present else RULE
         if not rules or not files.is_inside(path, root):
             return
-        end = "\n" if held and not held.endswith(b"\n") else ""
-        files.append(path, (end + "".join(rules)).encode())
-        if not held:
+        end = "\n" if present and not present.endswith(b"\n") else ""
+        files.append(path, (end + rules).encode())
+        if not present:
             os.chmod(path, 0o644)
 
 

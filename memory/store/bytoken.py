@@ -81,14 +81,13 @@ def find_tokens(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]
     """Find tokens, each at its first place alone."""
     joined = _join_runs(text, runs)
     done, chains = 0, _shorter_prefixes()
-    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression()).finditer(
-        joined.text
-    ):
+    prefix = rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression())
+    for match in prefix.finditer(joined.text):
         tick()
-        at = joined.original_offset(found.start())
+        at = joined.original_offset(match.start())
         if at < done:
             continue
-        for row in chains.get(found[0], ()):
+        for row in chains.get(match[0], ()):
             span = _match_token(text, at, row)
             if span:
                 done = span[1]
@@ -137,24 +136,21 @@ def _find_marked(text: str, joined: MappedText) -> Iterator[Span]:
         kind, reach, *marks = head.split()
         back = int(reach)
         if marks[0][0] == "$":  # not in runs; an expression with this literal first is fast
-            places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
-            yield from _match_around(text, places, kind, back, expression)
-            continue
-        for mark in marks:
-            if mark[0] == ":":
-                yield from _match_around(text, find_offsets(text, mark), kind, back, expression)
-            elif mark in joined.text:
-                yield from _match_around(
-                    text,
-                    map(joined.original_offset, find_offsets(joined.text, mark)),
-                    kind,
-                    back,
-                    expression,
-                )
+            places = [[m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text)]]
+        else:
+            places = [_find_mark(text, joined, mark) for mark in marks]
+        for offsets in places:
+            yield from _match_around(text, offsets, kind, back, expression)
+
+
+def _find_mark(text: str, joined: MappedText, mark: str) -> list[int]:
+    if mark[0] == ":":  # not in runs
+        return list(find_offsets(text, mark))
+    return [joined.original_offset(at) for at in find_offsets(joined.text, mark)]
 
 
 def _match_around(
-    text: str, places: Iterator[int], kind: str, back: int, expression: str
+    text: str, places: list[int], kind: str, back: int, expression: str
 ) -> Iterator[Span]:
     done = 0
     for at in places:

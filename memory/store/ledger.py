@@ -126,8 +126,9 @@ def append_event(
         "id": id,
         "event": event,
         "session": hash_id(session),
-        **({"prompt": hash_id(prompt)} if prompt else {}),
     }
+    if prompt:
+        line["prompt"] = hash_id(prompt)
     try:
         files.append_line(ledger.path, fastjson.dump(line))
     except OSError as error:

@@ -49,10 +49,10 @@ AGAIN = 600.0  # seconds within which a repeated text makes no second record
 
 def _says_the_same(record: Record, kind: str, text: str) -> bool:
     """Tell whether a record says a text, but for case, spaces and last stop."""
-    said = record.body
+    body = record.body
     if HARVEST_KEY in record.meta:
-        said = said.partition("\n\n> ")[0]  # its proof follows
-    return record.kind == kind and _fold(said) == _fold(text)
+        body = body.partition("\n\n> ")[0]  # its proof follows
+    return record.kind == kind and _fold(body) == _fold(text)
 
 
 def _fold(text: str) -> str:
@@ -292,12 +292,10 @@ class Store(Reader):
             if checksum not in ("", record.checksum):
                 raise StoreError("%s has changed meanwhile; look at it again" % name)
             source = self._resolve_path(name)
-            move = Move(
-                record.id, name[2:], archive.find_free_path(root, name[2:], record.checksum), into
-            )
-            self._log_move(name[0], move, reason)
-            self._move_file(name[0], source, move.away)
-        return name[:2] + move.away
+            away = archive.find_free_path(root, name[2:], record.checksum)
+            self._log_move(name[0], Move(record.id, name[2:], away, into), reason)
+            self._move_file(name[0], source, away)
+        return name[:2] + away
 
     def promote(self, name: str, fixed: str) -> Record:
         """Move a record to a fixed name and return it.
@@ -360,10 +358,8 @@ class Store(Reader):
         name = letter + "/" + move.home
         with self._locked(name):
             source = self._resolve_path(letter + "/" + move.away)
-            self._resolve_path(
-                name,
-                absent=not archive.have_same_bytes(source, self.roots[letter] + "/" + move.home),
-            )
+            is_moved = archive.have_same_bytes(source, self.roots[letter] + "/" + move.home)
+            self._resolve_path(name, absent=not is_moved)
             self._move_file(letter, source, move.home)
             self._log_move(letter, Move(move.id, move.away, move.home), reason)
         return self.read(name)
@@ -415,11 +411,10 @@ class Store(Reader):
             return
         from memory.store import localpaths
 
-        old, new = (
-            localpaths.find(text.decode("utf-8", "replace"), self.place) for text in (before, data)
-        )
-        known = {path.what for path in old}
-        for path in new:
+        known = {
+            path.what for path in localpaths.find(before.decode("utf-8", "replace"), self.place)
+        }
+        for path in localpaths.find(data.decode("utf-8", "replace"), self.place):
             if path.what not in known:
                 raise StoreError("%s is not for the repository; %s" % (path.what, path.remedy))
 
@@ -570,11 +565,10 @@ class BatchWriter:
         # loaded late: it loads `logging`
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(THREADS, len(staged))) as pool:
-            list(pool.map(files.sync, [temp for _, _, temp in staged]))
-        folders: set[str] = set()
+        paths = [temp for _, _, temp in staged]
+        with ThreadPoolExecutor(min(THREADS, len(paths))) as pool:
+            list(pool.map(files.sync, paths))
         for tier, new, temp in staged:
-            folders.add(temp.rpartition("/")[0])
             self.store.publish(tier, new, temp)
-        for folder in sorted(folders):
+        for folder in sorted({path.rpartition("/")[0] for path in paths}):
             files.sync(folder)
