@@ -189,19 +189,16 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
     if len(word) <= LONGEST or not _is_base64(pieces):
         for piece in pieces:
             _add_identifier_terms(piece, stop, stems, found)
-        whole, weight = _join_compound(low)
-        if whole and len(whole) <= LONGEST:
-            found.setdefault(whole, weight)
+        joined, weight = _join_compound(low)
+        if joined and len(joined) <= LONGEST:
+            found.setdefault(joined, weight)
     return tuple(found.items())
 
 
 def _is_base64(pieces: List[str]) -> bool:
     """Tell whether a long word looks like base64 rather than a path."""
-    odd = sum(
-        not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
-        for piece in pieces
-    )
-    return len(pieces) <= max(1, 4 * odd)
+    mixed = [p for p in pieces if not (p.isalpha() or p.islower() or p.isupper() or p.isdigit())]
+    return len(pieces) <= max(1, 4 * len(mixed))
 
 
 def _join_compound(low: str) -> Tuple[str, float]:
@@ -247,12 +244,7 @@ def _split_identifier(piece: str) -> List[str]:
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
-    if (
-        "d" in shape
-        and len(piece) >= _HASH
-        and _HEX.issuperset(piece.lower())
-        and shape.count("d") > 1
-    ):
+    if len(piece) >= _HASH and shape.count("d") > 1 and _HEX.issuperset(piece.lower()):
         return [piece]
     parts: List[str] = []
     start = 0

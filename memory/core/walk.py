@@ -153,8 +153,8 @@ def written_at(found: Found) -> float:
 
     An import writes the newest session first, so its files' times say nothing of what is new.
     """
-    told = clock.date_in_path(found[0])
-    return found[2] / 1e9 if told is None else told
+    dated = clock.date_in_path(found[0])
+    return found[2] / 1e9 if dated is None else dated
 
 
 def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
@@ -239,12 +239,9 @@ def is_folder(stat: Any) -> bool:
 def _describe_error(error: OSError, linked: bool = False) -> Tuple[str, str]:
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
+    if error.errno == _ABSENT and linked:
+        return "a link to nothing", "remove the link"
     if error.errno == _ABSENT:
-        return (
-            ("a link to nothing", "remove the link")
-            if linked
-            else ("gone since it was listed", "nothing to do")
-        )
-    return (error.strerror or "unreadable").lower(), REMEDIES.get(
-        error.strerror or "", "mend its permissions"
-    )
+        return "gone since it was listed", "nothing to do"
+    reason = error.strerror or "unreadable"
+    return reason.lower(), REMEDIES.get(reason, "mend its permissions")
