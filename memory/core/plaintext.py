@@ -145,7 +145,7 @@ def clip_at_word(line: str, most: int) -> str:
     if len(line) <= most:
         return line
     end, close = most - 1, ""
-    for start, after in find_code_spans(line) if "`" in line else ():
+    for start, after in find_code_spans(line):
         if start < end < after and start > most // 2:
             end = start
         elif start < end < after:
@@ -160,6 +160,8 @@ def clip_at_word(line: str, most: int) -> str:
 
 def find_code_spans(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each piece of code between backticks."""
+    if "`" not in text:
+        return []
     import re
 
     code = re.finditer(r"(?<!`)(`{1,20})(?!`)[^\n]*?[^`\n]\1(?!`)", text)
@@ -182,7 +184,7 @@ def escape_invisible(value: str) -> str:
 def mask_code(text: str) -> str:
     """Return a text with NUL for each character of code between backticks."""
     parts, at = [], 0
-    for start, end in find_code_spans(text) if "`" in text else ():
+    for start, end in find_code_spans(text):
         parts += [text[at:start], "\0" * (end - start)]
         at = end
     return "".join([*parts, text[at:]])
@@ -209,7 +211,7 @@ def strip_bold(line: str) -> str:
 def split_sentences(line: str) -> list[str]:
     """Return the sentences of a line of prose, none inside code."""
     parts, at = [], 0
-    for start, end in find_code_spans(line) if "`" in line else ():
+    for start, end in find_code_spans(line):
         parts += [_break_sentences(line[at:start]), line[start:end]]
         at = end
     lines = "".join([*parts, _break_sentences(line[at:])]).split("\n")

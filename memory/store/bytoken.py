@@ -44,15 +44,12 @@ def _prefixes_by_text() -> dict[str, _Prefix]:
     return rows
 
 
-@lru_cache(maxsize=1)
-def _shorter_prefixes() -> dict[str, tuple[_Prefix, ...]]:
+@lru_cache(maxsize=1024)
+def _list_rows(prefix: str) -> list[_Prefix]:
+    """Return the row of a prefix, then those of prefixes that begin it."""
     rows = _prefixes_by_text()
-    return {
-        prefix: tuple(
-            rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows
-        )
-        for prefix in rows
-    }
+    beginnings = [prefix[:end] for end in range(len(prefix), 0, -1)]
+    return [rows[beginning] for beginning in beginnings if beginning in rows]
 
 
 @lru_cache(maxsize=1)
@@ -80,14 +77,14 @@ def _join_runs(text: str, runs: list[tuple[int, str]]) -> MappedText:
 def find_tokens(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
     """Find tokens, each at its first place alone."""
     joined = _join_runs(text, runs)
-    done, chains = 0, _shorter_prefixes()
+    done = 0
     prefix = rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression())
     for match in prefix.finditer(joined.text):
         tick()
         at = joined.original_offset(match.start())
         if at < done:
             continue
-        for row in chains.get(match[0], ()):
+        for row in _list_rows(match[0]):
             span = _match_token(text, at, row)
             if span:
                 done = span[1]

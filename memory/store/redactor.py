@@ -472,7 +472,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
         # An open PEM block runs to the end and swallows the separators: then one by one.
         if len(joined) != len(texts):
             joined = [redact(text, allow, salt).text for text in texts]
-        elif any(alone and made != text for (text, alone), made in zip(given, joined)):
+        elif any(alone and redacted != text for (text, alone), redacted in zip(given, joined)):
             joined = _undo_overreach(given, joined, allow, salt)
         texts = joined
     return _replace_texts(value, iter(texts))
@@ -486,19 +486,19 @@ def _undo_overreach(
     given: (text, whether it stands alone).
     """
     values = find_secrets(SEAM.join(text for text, _ in given), allow, salt)
-    pairs = [(*text, made) for text, made in zip(given, joined)]
+    pairs = [(*text, redacted) for text, redacted in zip(given, joined)]
     meant = "\n".join(
-        redact(text, allow, salt).text if alone else made
-        for text, alone, made in pairs
-        if made != text
+        redact(text, allow, salt).text if alone else redacted
+        for text, alone, redacted in pairs
+        if redacted != text
     )
     reached = [(mark, value) for value, mark in values.items() if mark not in meant]
-    made_again = []
-    for text, alone, made in pairs:
-        for mark, value in reached if alone and made != text else ():
-            made = made.replace(mark, value)
-        made_again.append(made)
-    return made_again
+    restored = []
+    for text, alone, redacted in pairs:
+        for mark, value in reached if alone and redacted != text else ():
+            redacted = redacted.replace(mark, value)
+        restored.append(redacted)
+    return restored
 
 
 def strip_private_record(record: Record) -> Record:
