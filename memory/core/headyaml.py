@@ -30,33 +30,25 @@ def read_yaml(text: str, duplicates: List[str], unsure: List[int]) -> Read:
         import yaml
         from frontmatter.default_handlers import YAMLHandler
     except ImportError:
-        return (
-            None,
-            duplicates,
-            "line %d: read line by line, for PyYAML is not installed; run install.sh" % line,
-            True,
-        )
+        problem = "line %d: read line by line, for PyYAML is not installed; run install.sh" % line
+        return None, duplicates, problem, True
     text = _quote_labels(text)
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        refused, found = _check_events(yaml, loader, text)
-        if refused:
-            return None, duplicates, refused, False
+        problem, twice = _check_events(yaml, loader, text)
+        if problem:
+            return None, duplicates, problem, False
         meta = YAMLHandler().load(text, Loader=loader)
         if isinstance(meta, dict):
-            return {str(k): _to_text(v) for k, v in meta.items()}, found, "", False
+            return {str(k): _to_text(v) for k, v in meta.items()}, twice, "", False
         reason = "no keys"
     # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
     except Exception as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else line
         reason = str(getattr(error, "problem", "") or "not YAML")
-    return (
-        None,
-        duplicates,
-        "line %d: not valid YAML (%s); put the value after the colon in quotes" % (line, reason),
-        False,
-    )
+    problem = "line %d: not valid YAML (%s); put the value after the colon in quotes"
+    return None, duplicates, problem % (line, reason), False
 
 
 def _quote_labels(text: str) -> str:
@@ -120,6 +112,6 @@ def _to_text(value: Any) -> Any:
         return replace_surrogates(value)
     if isinstance(value, list):
         return [_to_text(item) for item in value]
-    return (
-        {str(k): _to_text(v) for k, v in value.items()} if isinstance(value, dict) else str(value)
-    )
+    if isinstance(value, dict):
+        return {str(k): _to_text(v) for k, v in value.items()}
+    return str(value)

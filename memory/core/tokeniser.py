@@ -220,23 +220,23 @@ def _add_identifier_terms(
             if weight > found.get(term, 0.0):
                 found[term] = weight
         return
+    if len(word) > LONGEST:
+        return
     low = word.lower()
     if word.isalpha() and (low == word or word.isupper() or word[1:].islower()):
-        if low not in stop and len(word) <= LONGEST:
+        if low not in stop:
             found[stems(low)] = 1.0
-        return
-    if len(word) > LONGEST:
         return
     found[low.replace("_", "")] = 1.0
     for piece in word.split("_"):
-        parts = _split_identifier(piece)
-        if len(parts) > 1 and len(piece) < len(word):
+        parts, is_inner = _split_identifier(piece), len(piece) < len(word)
+        if len(parts) == 1 and not is_inner:
+            continue
+        if len(parts) > 1 and is_inner:
             found.setdefault(piece.lower(), PART)
-        for part in parts if len(parts) > 1 or len(piece) < len(word) else ():
-            if len(part) > 1 or part.isdigit():
-                part = part.lower()
-                if part not in stop:
-                    found.setdefault(stems(part), PART)
+        for part in map(str.lower, parts):
+            if part not in stop and (len(part) > 1 or part.isdigit()):
+                found.setdefault(stems(part), PART)
 
 
 def _split_identifier(piece: str) -> List[str]:
