@@ -133,11 +133,15 @@ def read_user_email(folder: str, env: Mapping[str, str]) -> str:
     The repository's own `user.email` comes first, so this proves nothing.
     """
     _, git = layout.find_git(files.real_path(folder))
-    common = layout.find_common_git(git) + "/config" if git else ""
-    for section, name, key, value in layout.read_git_config(common):
-        if (section, name, key) == ("user", "", "email"):
-            return value.lower()
-    return _read_global_config(folder, env, "user.email").lower()
+    email = _read_config(git).get(("user", "", "email")) if git else None
+    return (_read_global_config(folder, env, "user.email") if email is None else email).lower()
+
+
+def _read_config(git: str) -> dict[tuple[str, str, str], str]:
+    """Return a repository's settings by (section, subsection, key)."""
+    path = layout.find_common_git(git) + "/config"
+    rows = layout.read_git_config(path)
+    return {(section, name, key): value for section, name, key, value in rows}
 
 
 def _read_global_config(folder: str, env: Mapping[str, str], *words: str) -> str:
@@ -164,14 +168,9 @@ def extract_error(err: bytes) -> str:
 
 def find_upstream(git: str) -> str:
     """Return the upstream of HEAD's branch, as `refs/remotes/o/main`, or ""."""
-    branch = layout.read_branch(git)
-    remote = merge = ""
-    for section, name, key, value in layout.read_git_config(
-        layout.find_common_git(git) + "/config"
-    ):
-        if (section, name) == ("branch", branch):
-            remote = value if key == "remote" else remote
-            merge = value if key == "merge" else merge
+    branch, settings = layout.read_branch(git), _read_config(git)
+    remote = settings.get(("branch", branch, "remote"), "")
+    merge = settings.get(("branch", branch, "merge"), "")
     if not branch or not remote or not merge.startswith("refs/heads/"):
         return ""
     if remote == ".":
@@ -221,7 +220,7 @@ def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
             _link_or_copy("%s/%s" % (folder, name), "%s/%s" % (view, name))
         _link_or_copy(index or git + "/index", view + "/index")
         _write(view + "/HEAD", _safe_head(git))
-        _write(view + "/config", _safe_config(common))
+        _write(view + "/config", _safe_config(git))
         yield view, root
     finally:
         shutil.rmtree(view, ignore_errors=True)
@@ -281,10 +280,10 @@ def _safe_head(git: str) -> str:
     return (bare or "ref: refs/heads/.invalid") + "\n"
 
 
-def _safe_config(common: str) -> str:
+def _safe_config(git: str) -> str:
     kept = {
         (section, key): value.lower()
-        for section, name, key, value in layout.read_git_config(common + "/config")
+        for (section, name, key), value in _read_config(git).items()
         if not name and key in _KEPT.get(section, ()) and value.lower() in _PLAIN
     }
     extended = any(section == "extensions" for section, _ in kept)
