@@ -174,7 +174,7 @@ class Store(Reader):
 
         tier: `p`, `s` or `g`.  extra: more frontmatter, among it perhaps `created`.  The same kind,
         title, body and time again returns the record that is there.  Raises UsageError for a wrong
-        kind, source or tier.
+        tier.
         """
         new = writer.compose_record(
             kind,

@@ -52,7 +52,6 @@ def compose_record(
     none.  mark: the seed of the id, "" for the text and time.  config: the settings of `cleaned`,
     None for the defaults.  The rest is as for `Store.add`.
     """
-    _refuse_unknown(kind, source)
     more = _drop_own_keys(extra or {})
     title, body, given = cleaned(
         [title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}]
@@ -94,13 +93,6 @@ def _drop_own_keys(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that a caller may set in a record's frontmatter."""
     own = ("id", "kind", "title", "source", CLEANED)
     return {key: value for key, value in extra.items() if key not in own}
-
-
-def _refuse_unknown(kind: str, source: str) -> None:
-    if kind not in FOLDERS:
-        raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(records.KINDS)))
-    if source not in records.SOURCES:
-        raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
 
 
 def slug(kind: str, title: str, body: str) -> str:
