@@ -106,7 +106,10 @@ def _time_of_day(text: str) -> float:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a duration such as `90s`, `5m` or `2w`, or None."""
+    """Return the seconds of a duration such as `90s`, or None.
+
+    Units: s, m, h, d, w.
+    """
     text = text.strip().lower()
     if text[:-1].isdigit() and len(text) <= _DURATION_CHARS and text[-1:] in _UNIT_SECONDS:
         return int(text[:-1]) * _UNIT_SECONDS[text[-1]]
@@ -114,7 +117,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def local_offset(instant: float) -> float:
-    """Return the seconds by which local time is ahead of UTC, 0 beyond the calendar."""
+    """Return the seconds of local time ahead of UTC, 0 where unknown."""
     try:
         return float(time.localtime(instant).tm_gmtoff or 0)
     except (OSError, OverflowError, ValueError):

@@ -178,7 +178,10 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
 
 def flatten(value: Values, prefix: str = "") -> Values:
-    """Return nested objects as one, with dotted keys down to those of DEFAULTS."""
+    """Return nested settings as one object with dotted keys.
+
+    A key of DEFAULTS keeps its object.
+    """
     flat: Values = {}
     for key, item in value.items():
         if isinstance(item, dict) and prefix + key not in DEFAULTS:
@@ -316,7 +319,10 @@ def find_fault(key: str, item: Any) -> str:
 
 
 def parse_value(text: str, default: Any) -> Any:
-    """Read a setting's value from text; text of another type stays as it is."""
+    """Read a setting's value from text.
+
+    Text that does not fit the default's type stays as it is.
+    """
     if isinstance(default, bool):
         word = text.strip().lower()
         return True if word in _YES else False if word in _NO else text

@@ -60,7 +60,7 @@ def _normalise(path: str) -> str:
 
 
 def _read_variables(path: str) -> Optional[Dict[str, str]]:
-    """Return the variables of a settings file, None where it may set any."""
+    """Return the variables of a settings file, None if unknown."""
     try:
         text = files.read(path, LIMIT + 1)
     except (OSError, ValueError):
@@ -80,7 +80,7 @@ def _read_variables(path: str) -> Optional[Dict[str, str]]:
 
 
 def _may_name_ours(text: bytes) -> bool:
-    """Tell whether a text that is no JSON for us may name a variable of dayleaf.
+    """Tell whether a text that is no JSON may name our variables.
 
     UTF-16 has a NUL in each letter, and JSON may write any letter as an escape.
     """

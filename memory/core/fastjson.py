@@ -52,7 +52,7 @@ def parse(data: bytes | str) -> Any:
 
 
 def parse_rows(data: bytes) -> List[Dict[str, Any]]:
-    """Return the objects of a JSON Lines file; other lines are left out."""
+    """Return the objects of a JSON Lines file, without other lines."""
     found = []
     for line in data.split(b"\n"):
         try:
@@ -115,6 +115,6 @@ def read_sealed(path: str, limit: int = 1 << 20) -> Any:
 
 
 def write_sealed(path: str, value: Any) -> None:
-    """Write the SHA-256 of a value's JSON and the JSON, a line each."""
+    """Write a value's JSON in a line below its SHA-256."""
     line = dump(value).encode("ascii")
     files.replace(path, files.sha256(line).encode("ascii") + b"\n" + line)

@@ -148,7 +148,7 @@ def temp_path(folder: str, what: object) -> str:
 
 
 def _machine_name() -> str:
-    """Return the name of this machine and, on Linux, its container, or ""."""
+    """Return the name of this machine and its Linux container."""
     # Process numbers are unique within it. "" where the system does not say.
     try:
         name = "".join(c for c in posix.uname().nodename if c.isalnum())[:32]
@@ -268,7 +268,7 @@ def _sync_folder(path: str) -> None:
 
 
 def sync(path: str) -> None:
-    """Write a file or directory through to the disk, where the system can."""
+    """Write a file or directory through to the disk, if possible."""
     try:
         fd = posix.open(path, posix.O_RDONLY)
     except OSError:
@@ -282,7 +282,7 @@ def sync(path: str) -> None:
 
 
 def _open_or_create(path: str, flags: int) -> int:
-    """Open a file that is made, with its folder, where absent."""
+    """Open a file; create it and its folder where absent."""
     try:
         return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
     except FileNotFoundError:
@@ -291,7 +291,7 @@ def _open_or_create(path: str, flags: int) -> int:
 
 
 def append(path: str, data: bytes) -> None:
-    """Append bytes in one write, so that lines of several processes do not mix."""
+    """Append bytes in one write, unmixed with other processes' lines."""
     fd = _open_or_create(path, posix.O_WRONLY | posix.O_APPEND | _BINARY)
     try:
         if posix.write(fd, data) != len(data):

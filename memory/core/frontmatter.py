@@ -76,7 +76,7 @@ def split_head(data: bytes) -> Tuple[bytes, int]:
 
 
 def find_key_lines(data: bytes) -> Dict[str, int]:
-    """Return the line number, from 1, of each top-level key (the last)."""
+    """Return the last line number, from 1, of each top-level key."""
     data = _unify_line_ends(data)
     start, end, _ = _find_fences(data)
     if end <= start:
@@ -155,7 +155,7 @@ def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
 
 
 def text_start(data: bytes) -> int:
-    """Return the offset of the text, behind what is invisible."""
+    """Return the offset of the first visible character."""
     at = 0
     while data[at : at + 3] in _INVISIBLE_BYTES:
         at += 3
@@ -163,7 +163,7 @@ def text_start(data: bytes) -> int:
 
 
 def _unify_line_ends(data: bytes) -> bytes:
-    """Return data of an old Mac's line ends with `\\n`, at the same offsets."""
+    r"""Return data with `\n` for an old Mac's line ends."""
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
@@ -218,7 +218,7 @@ def _decode(data: bytes, page: Page) -> str:
 
 
 def _find_blank_fence_end(data: bytes, at: int) -> int:
-    """Return the end of an opening fence with blanks around it, or -1."""
+    """Return the end of an opening fence among blanks, or -1."""
     lead = data[at : at + 1024]
     blank = len(lead) - len(lead.lstrip())
     at += blank
@@ -463,14 +463,14 @@ def _change_lines(
 
 
 def _count_kept_items(before: Any, wanted: Any) -> int:
-    """Return the number of a list's items if they begin the new one, else 0."""
+    """Count a list's items if the new list begins with them."""
     if not isinstance(before, list) or not isinstance(wanted, (list, tuple)):
         return 0
     return len(before) if _as_read(wanted[: len(before)]) == before else 0
 
 
 def _find_item_indent(lines: List[str]) -> Optional[str]:
-    """Return what stands before each `-` of a list's lines, None where they differ."""
+    """Return the indent of a list's items, None where they differ."""
     dashed = [line for line in lines[1:] if line.lstrip().startswith("- ")]
     indents = [line[: len(line) - len(line.lstrip())] for line in dashed]
     return indents[0] if indents and len(set(indents)) == 1 else None

@@ -61,7 +61,7 @@ def _find_yaml_fault(page: Page, number: int, rest: List[str]) -> str:
 
 
 def _find_keyless_fault(number: int, rest: List[str]) -> str:
-    """Return the fault of a head without keys; "" for a rule above prose."""
+    """Return the fault of a head without keys, or ""."""
     closed = next(
         (at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest)
     )
@@ -78,6 +78,6 @@ def _find_keyless_fault(number: int, rest: List[str]) -> str:
 
 
 def _has_open_value(line: str) -> bool:
-    """Tell whether an unreadable line leaves the end of its value open."""
+    """Tell whether a value may go on after its line."""
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

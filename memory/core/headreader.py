@@ -81,7 +81,7 @@ def is_special(c: str) -> bool:
 
 
 def parse_key_line(line: str) -> Tuple[str, str]:
-    """Return (key, text of its value) of a top-level line, ("", "") without a key."""
+    """Return (key, text of its value) of a top-level line."""
     return parse_top_key(line, *line.partition(": "), 0, [])
 
 
@@ -447,7 +447,7 @@ def _parse_list(rows: List[Tuple[int, str, int]], unsure: List[int], label: bool
 
 
 def _add_pair(pairs: Dict[str, Any], text: str, number: int, unsure: List[int]) -> bool:
-    """Add the key and value of a line to `pairs`; return False for other text."""
+    """Add the key and value of a line to `pairs`, if any."""
     pair = _parse_pair(text, number, unsure)
     if pair is None:
         return False

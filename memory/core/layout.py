@@ -77,7 +77,7 @@ UNPROVED = "/unproved"
 
 
 def is_kind_allowed(kind: str, tier: str) -> bool:
-    """Tell whether a tier may hold a kind; what was said stays private."""
+    """Tell whether a tier may hold a kind of record."""
     return kind not in TRANSCRIBED_KINDS or tier == PRIVATE
 
 
@@ -205,7 +205,7 @@ class Place:
         return files.open_read(path)
 
     def read(self, name: str, limit: int) -> Tuple[bytes, Any]:
-        """Return (at most `limit` bytes of a record's file, its stat); as `open`."""
+        """Return (bytes of a record's file, its stat); raises as `open`."""
         fd = self.open(name)
         try:
             # before the bytes: a write in between then shows
@@ -278,7 +278,10 @@ def _has_workspace(base: str, key: str) -> bool:
 
 
 def _choose_remote(base: str, common: str, env: Dict[str, str]) -> str:
-    """Return the remote's spelling with a workspace, else the first."""
+    """Return the first spelling of a remote that has a workspace.
+
+    Else the first spelling.
+    """
     urls = list_remote_spellings(common, env) if common else []
     first = urls[0] if urls else ""
     return next((url for url in urls if _has_workspace(base, workspace_name(url))), first)
@@ -318,7 +321,7 @@ def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: s
 
 
 def _is_new_remote(base: str, key: str, remote: str) -> bool:
-    """Tell whether a remote has no workspace yet, and is no folder here."""
+    """Tell whether a remote is elsewhere and has no workspace yet."""
     if not remote or _has_workspace(base, key):
         return False
     return remote[0] != "/" or not files.is_folder(remote)
@@ -333,7 +336,7 @@ def find_lost_checkout(root: str) -> str:
 
 
 def _find_anchor(root: str, git: str, common: str) -> str:
-    """Return the main checkout's root of a worktree, else `root`."""
+    """Return the root of a worktree's main checkout, else `root`."""
     # The main repository must itself list the checkout as its worktree.
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
@@ -397,7 +400,10 @@ def format_remote_row(named: str, key: str) -> str:
 
 
 def explain_relation(place: Place, key: str) -> str:
-    """Return how a place is related to another workspace."""
+    """Return the verb that relates a place to another workspace.
+
+    For a message: `was seen as`, `has the remote of` or `holds a commit of`.
+    """
     if is_known_path(place.home, key, place.anchor):
         return "was seen as"
     if format_remote_row(place.named, key).encode("ascii") in _read_places(place.home):
@@ -406,7 +412,7 @@ def explain_relation(place: Place, key: str) -> str:
 
 
 def find_other_remote(place: Place) -> str:
-    """Return the remote's workspace if the path keeps another, or ""."""
+    """Return the workspace that a remote names, where another is kept, or ""."""
     if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
         return ""
     return place.named if place.git else ""
@@ -636,7 +642,7 @@ def normalise_remote(url: str) -> str:
 
 
 def _split_url(url: str) -> Tuple[str, str]:
-    """Return the host and path of a URL, "" twice for a relative path."""
+    """Return the host and path of a URL, or two ""."""
     if "://" in url:
         scheme, _, rest = url.partition("://")
         if scheme.lower() == "file":
@@ -670,9 +676,9 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Return a title as letters and digits of any script, for a file's name.
+    """Return a title as letters and digits for a file's name.
 
-    Small and composed (NFC), so that every file system keeps it as it is.
+    Of any script, small and composed (NFC), so that every file system keeps it as it is.
     """
     if title.isascii():
         return slug(title, most)

@@ -75,7 +75,7 @@ def strip_hidden(value: str) -> str:
 
 
 def one_line(value: str, most: int = 0) -> str:
-    """Return text as one plain line, clipped at `most` characters, 0 for all."""
+    """Return text as one plain line of at most `most` characters."""
     if not (value.isascii() and value.isprintable()):
         value = strip_hidden("\n".join(value.splitlines()))
     line = " ".join(value.split())
@@ -94,7 +94,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return an age as text, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    """Return an age as text, such as `5m`, `12d` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),
@@ -191,7 +191,7 @@ def mask_code(text: str) -> str:
 
 
 def strip_bold(line: str) -> str:
-    """Return a line without its marks of bold; code stays as it is."""
+    """Return a line without its marks of bold outside code."""
     if "**" not in line:
         return line
     import re
@@ -225,7 +225,7 @@ def _break_sentences(prose: str) -> str:
 
 
 def find_private_pairs(lower: str) -> list[tuple[int, int]]:
-    """Return the spans of text in other spellings of <private>.
+    """Return the spans of parts like `[private]…[/private]`.
 
     Only where they are closed: such brackets may mean something else.
     """

@@ -81,7 +81,6 @@ class Link(tuple):  # type: ignore[type-arg]
 class Record:
     """A record, to be treated as frozen.
 
-    `replaced` makes a changed copy.
     name: its path in the index, such as `p/learnings/x.md`.
     accepted: False for a candidate, a learning that nobody accepted.
     meta: all keys as written.
@@ -90,7 +89,7 @@ class Record:
     tier: `p`, `s`, `g` or `a`.
     problems: lines such as `line 3: ...; remedy`.
     unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and of a
-        guessed record nothing counts that has authority: no rationale, no `script`, no path.
+    guessed record nothing counts that has authority: no rationale, no `script`, no path.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class Record:
 
     @property
     def ended(self) -> float:
-        """The instant of the last thing that a session's record tells."""
+        """The last instant that a session's record tells of."""
         until = meta_text(self, "until") if self.kind in DATED_KINDS else ""
         return max(self.created, clock.parse(until) or 0.0)
 
@@ -163,12 +162,12 @@ class Record:
 
     @property
     def rationale(self) -> str:
-        """The reason for a rule, on one line; "" for a guessed frontmatter too."""
+        """The reason for a rule, "" in a guessed frontmatter."""
         return "" if self.guessed else _join_text(self.meta.get("rationale"))
 
     @property
     def end(self) -> str:
-        """The kind of this record as a link's end: `script` or `doc` for a resource."""
+        """The kind of a record in links: a resource is `script` or `doc`."""
         if self.kind != "resource":
             return self.kind
         is_script = not self.guessed and _join_text(self.meta.get("type")).lower() == "script"
@@ -176,7 +175,7 @@ class Record:
 
     @property
     def path(self) -> str:
-        """The path of a resource as written; "" for a guessed frontmatter too."""
+        """The path of a resource, "" in a guessed frontmatter."""
         return "" if self.guessed else meta_text(self, "path")
 
     @property
@@ -489,7 +488,10 @@ def _is_jekyll_post(stem: str) -> bool:
 
 
 def note_name(path: str) -> str:
-    """Return a note's name, "" for a file named by a date or `README`."""
+    """Return a note's name, "" where it tells nothing.
+
+    A date, `README` or a hash tells nothing.
+    """
     stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
     if _is_jekyll_post(stem):
@@ -550,7 +552,7 @@ def _collect_links(value: Any, body: str) -> Tuple[Link, ...]:
 
 
 def parse_links(value: Any) -> List[Link]:
-    """Return the links of the key `links`, in order, any form."""
+    """Return the links in a value of the key `links`, in order."""
     if isinstance(value, dict):
         if "target" in value:
             pairs = [(_join_text(value.get("relation")), value["target"])]

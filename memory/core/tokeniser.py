@@ -202,7 +202,7 @@ def _is_base64(pieces: List[str]) -> bool:
 
 
 def _join_compound(low: str) -> Tuple[str, float]:
-    """Return a compound's term as one word and its weight, "" for none."""
+    """Return (a compound as one word or "", its weight)."""
     file = low.rpartition("/")[2].strip("_")
     point = file.rfind(".")
     if point >= 0:
@@ -328,7 +328,10 @@ def count_tokens(text: str | bytes) -> int:
 
 
 def count_utf16(text: str) -> int:
-    """Count UTF-16 code units, the unit of the host's cap on a hook's output."""
+    """Count UTF-16 code units.
+
+    The host's cap on a hook's output has this unit.
+    """
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
 
 

@@ -149,16 +149,17 @@ def walk(
 
 
 def written_at(found: Found) -> float:
-    """Return a record's date by its path, else by its file, in seconds.
+    """Return a record's date by its path, else by its file.
 
-    An import writes the newest session first, so its files' times say nothing of what is new.
+    Seconds since the epoch.  An import writes the newest session first, so its files' times say
+    nothing of what is new.
     """
     dated = clock.date_in_path(found[0])
     return found[2] / 1e9 if dated is None else dated
 
 
 def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
-    """Return (mtime in ns or 0, reason and remedy or ()) of a tier's root."""
+    """Return (mtime in ns, reason and remedy) of a tier's root."""
     fault = () if letter != SHARED or files.is_inside(root, place.root) else FOREIGN
     try:
         return files.posix.stat(root).st_mtime_ns, fault
@@ -167,21 +168,21 @@ def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
 
 
 def _find_kind_fault(kind: str, letter: str, path: str) -> Fault:
-    """Return (reason, remedy) of a kind's folder that is not walked."""
+    """Return why a kind's folder is left out, with the remedy, or ()."""
     if is_kind_allowed(kind, letter):
         return LINKED if files.is_link(path) else ()
     return PRIVATE_ONLY if files.exists(path) else ()
 
 
 def _find_entry_fault(entry: Any, ends: Tuple[str, ...]) -> Fault:
-    """Return (reason, remedy) of an entry that is neither a record nor a folder."""
+    """Return why an entry is left out, with the remedy, or ()."""
     if entry.is_symlink() and entry.is_dir():
         return LINKED
     return COPY if entry.name.endswith(ends) else ()
 
 
 def _stat_linked(entry: Any, root: str) -> Any:
-    """Return the stat of what a link leads to; raises OSError for a file outside."""
+    """Return the stat of a link's target; raises OSError for a file outside."""
     stat = entry.stat()
     if stat.st_mode & TYPE != _FOLDER and not files.is_inside(entry.path, root):
         raise OSError(1, OUTSIDE)

@@ -73,7 +73,7 @@ def mark_step(data: bytes, number: int, done: bool) -> bytes:
 
 
 def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    """Return a plan's file with a new or extended body, its head unchanged.
+    """Return a plan's file with a new or extended body.
 
     name: of the file, for the StoreError where its head was not understood.
     """

@@ -176,7 +176,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
 
 
 def identify_caller(env: dict[str, str], parent: int) -> str:
-    """Return the caller, `session`, `typed` or `person`.  parent: this process's parent's id."""
+    """Return the caller: `session`, `typed` or `person`."""
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
     return SESSION if boundary.is_agent(env) else PERSON

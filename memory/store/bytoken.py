@@ -46,7 +46,7 @@ def _prefixes_by_text() -> dict[str, _Prefix]:
 
 @lru_cache(maxsize=1024)
 def _list_rows(prefix: str) -> list[_Prefix]:
-    """Return the row of a prefix, then those of prefixes that begin it."""
+    """Return the rows of a prefix and its shorter ones, longest first."""
     rows = _prefixes_by_text()
     beginnings = [prefix[:end] for end in range(len(prefix), 0, -1)]
     return [rows[beginning] for beginning in beginnings if beginning in rows]

@@ -119,7 +119,7 @@ def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = 
 
 
 def read_forgotten(root: str) -> list[str]:
-    """Return the sessions forgotten in a private tier's directory, and not restored."""
+    """Return the sessions that a private tier has forgotten."""
     found: list[tuple[str, str]] = []
     for move, reason, session in archive.read_log(root):
         if session:

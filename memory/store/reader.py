@@ -430,7 +430,7 @@ def format_not_found(
 
 
 def is_typo(typed: str, id: str) -> bool:
-    """Tell whether a text is an id with one typo; none of a short one is."""
+    """Tell whether a text is a long enough id with one typo."""
     if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False
     start = next(

@@ -58,8 +58,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     (
         "strong cli-password 260 ~-p ~-a ~-w",
         r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient"
-        r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\""
-        r"|'[^'\n]{1,200}'|[^\s\"']{4,200})",
+        r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?" + VALUE,
     ),
     (
         "given netrc-password 900 machine login",

@@ -48,7 +48,7 @@ AGAIN = 600.0  # seconds within which a repeated text makes no second record
 
 
 def _says_the_same(record: Record, kind: str, text: str) -> bool:
-    """Tell whether a record says a text, but for case, spaces and last stop."""
+    """Tell whether a record's text is the same but for case and spaces."""
     body = record.body
     if HARVEST_KEY in record.meta:
         body = body.partition("\n\n> ")[0]  # its proof follows
