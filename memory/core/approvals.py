@@ -183,11 +183,7 @@ def save_approved_bytes(home: str, data: bytes) -> None:
 
 def read_approved_bytes(home: str, sha256: str) -> Optional[bytes]:
     """Return the approved bytes with a SHA-256, None where gone or altered."""
-    try:
-        data = files.read(home + "/" + APPROVED_FOLDER + "/" + sha256, follow=False)
-    except OSError:
-        return None
-    return data if files.sha256(data) == sha256 else None
+    return files.read_checked("%s/%s/%s" % (home, APPROVED_FOLDER, sha256), sha256)
 
 
 def _is_trusted_file(fd: int) -> bool:

@@ -81,6 +81,15 @@ def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
         posix.close(fd)
 
 
+def read_checked(path: str, checksum: str, limit: int = 1 << 20) -> bytes | None:
+    """Return a file's bytes, None where gone or of another SHA-256."""
+    try:
+        data = read(path, limit, follow=False)
+    except OSError:
+        return None
+    return data if sha256(data) == checksum else None
+
+
 def read_fd(fd: int, limit: int = 1 << 62) -> bytes:
     """Read a descriptor to its end, at most `limit` bytes."""
     parts, left = [], limit

@@ -39,8 +39,7 @@ def parse(text: str) -> Dict[str, Any]:
     found: Dict[str, Any] = {}
     at = 0
     while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+        end = _find_mark(text, "\n", at)
         line = text[at:end]
         if line.lstrip()[:1] == "[":
             break

@@ -613,14 +613,12 @@ def read_git_config(path: str) -> Iterator[Tuple[str, str, str, str]]:
             section, name, line = section.lower(), name.strip().strip('"'), line.strip()
         if line[:1] not in ("", "#", ";"):
             key, equals, value = line.partition("=")
-            value = _parse_config_value(value.strip()) if equals else "true"
+            value = value.strip() if equals else "true"
+            if value[:1] == '"':
+                value = value[1:].partition('"')[0]
+            elif " #" in value or " ;" in value:
+                value = value.partition(" #")[0].partition(" ;")[0].strip()
             yield section, name, key.strip().lower(), value
-
-
-def _parse_config_value(text: str) -> str:
-    if text.startswith('"'):
-        return text[1:].partition('"')[0]
-    return text.partition(" #")[0].partition(" ;")[0].strip()
 
 
 def normalise_remote(url: str) -> str:

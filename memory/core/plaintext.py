@@ -75,7 +75,10 @@ def strip_hidden(value: str) -> str:
 
 
 def one_line(value: str, most: int = 0) -> str:
-    """Return text as one plain line of at most `most` characters."""
+    """Return text as one plain line.
+
+    most: clip at this number of characters; 0 for no limit.
+    """
     if not (value.isascii() and value.isprintable()):
         value = strip_hidden("\n".join(value.splitlines()))
     line = " ".join(value.split())

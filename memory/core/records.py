@@ -329,9 +329,8 @@ def find_tags(body: str) -> Tuple[str, ...]:
     """
     found: Dict[str, None] = {}
     for line, code in tokeniser.mark_code(body.split("\n") if "#" in body else ()):
-        if code or "#" not in line:
-            continue
-        for word in " ".join(line.split("`")[::2]).split():
+        prose = "" if code or "#" not in line else " ".join(line.split("`")[::2])
+        for word in prose.split():
             word = word.lstrip("(")
             tag = word[1:].rstrip(".,;:!?)\"'")
             if word[:1] == "#" and _is_tag(tag):
@@ -512,15 +511,13 @@ def _is_meaningful_name(stem: str) -> bool:
 
 def find_heading(body: str) -> str:
     """Return the first level-one heading outside fenced code, or ""."""
-    at = 0 if body.startswith("# ") else body.find("\n# ") + 1
-    while at or body.startswith("# "):
-        if not (body.count("\n```", 0, at) + body.startswith("```")) % 2:
-            line = " ".join(body[at + 2 : at + 1000].partition("\n")[0].split())
-            if line:
-                return line[:200]
-        at = body.find("\n# ", at + 1) + 1
-        if not at:
-            break
+    text = "\n" + body
+    at = text.find("\n# ")
+    while at >= 0:
+        line = " ".join(text[at + 3 : at + 1001].partition("\n")[0].split())
+        if line and not text.count("\n```", 0, at) % 2:
+            return line[:200]
+        at = text.find("\n# ", at + 1)
     return ""
 
 
