@@ -231,8 +231,10 @@ def sum_tallies(
     for id in ids if known else ():
         rows = [tally.rows[id] for tally in known.values() if id in tally.rows]
         used, up, down = (sum(row[at] for row in rows) for at in range(3))
-        uses.update({id: used} if used else {})
-        outcomes.update({id: (up, down)} if up or down else {})
+        if used:
+            uses[id] = used
+        if up or down:
+            outcomes[id] = up, down
     return uses, outcomes
 
 

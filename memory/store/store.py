@@ -195,8 +195,7 @@ class Store(Reader):
 
         number: how many this process has staged already.
         """
-        root = self._root_for_new(new.stem, tier)
-        path = root + "/" + new.stem
+        path = self._root_for_new(new.stem, tier) + "/" + new.stem
         self.fits(tier, new.data)
         with self._naming_errors("%s/%s" % (tier, new.stem)):
             self._make_folder(tier, path.rpartition("/")[0])
@@ -207,10 +206,10 @@ class Store(Reader):
 
         staged: the file from `stage`, synchronised; the caller synchronises its directory.
         """
-        root, stem = self._root_for_new(new.stem, tier), new.stem
+        root = self._root_for_new(new.stem, tier)
         self.fits(tier, new.data)
         for at in range(0, 64, 4):
-            name = "%s/%s-%s.md" % (tier, stem, new.digest[at : at + 4])
+            name = "%s/%s-%s.md" % (tier, new.stem, new.digest[at : at + 4])
             path = root + "/" + name[2:]
             with self._naming_errors(name):
                 try:
@@ -229,7 +228,7 @@ class Store(Reader):
             self._report_change(name)
             return name
         raise StoreError(
-            "%s/%s: no free name; rename the files that start like this" % (tier, stem)
+            "%s/%s: no free name; rename the files that start like this" % (tier, new.stem)
         )
 
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
