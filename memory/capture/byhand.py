@@ -47,7 +47,7 @@ def write_note(
         "plan": activeplan.find_plan_between(keeper, now, now),
     }
     title, body = one_line(first, NOTE), words + "\n"
-    return keeper.same_lately("checkpoint", title, body) or keeper.add(
+    return keeper.same_lately(title, body) or keeper.add(
         "checkpoint",
         title,
         body,

@@ -15,10 +15,7 @@ class DayleafError(Exception):
 
 
 class UsageError(DayleafError):
-    """The command line is wrong; the process exits with status 2.
-
-    Raised for an unknown command, option, key or value.
-    """
+    """An unknown command, option, key or value; the process exits with 2."""
 
     status = 2
 
@@ -28,10 +25,7 @@ class StoreError(DayleafError):
 
 
 class PersonsRecord(StoreError):
-    """A session's model tried to change a person's record.
-
-    The change is kept as a suggestion.
-    """
+    """A session's model tried to change a person's record."""
 
     def __init__(self, id: str, name: str, title: str):
         super().__init__("%s is a person's; a session can only suggest a change of it" % id)
@@ -39,10 +33,7 @@ class PersonsRecord(StoreError):
 
 
 class IndexFault(DayleafError):
-    """An index file is absent, foreign or damaged.
-
-    Readers fall back to the files.
-    """
+    """An index file is absent, foreign or damaged; readers use the files."""
 
 
 class ProviderError(DayleafError):

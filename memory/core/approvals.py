@@ -43,10 +43,7 @@ _DIGEST = b'"sha256":"'
 
 
 def approval_workspace(name: str, key: str) -> str:
-    """Return the workspace under which a record is approved.
-
-    `global` for the global tier, else the place's key.
-    """
+    """Return the key under which a record is approved, or `global`."""
     return GLOBAL_WORKSPACE if name[:2] == GLOBAL + "/" else key
 
 
@@ -65,9 +62,8 @@ def read_approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
 def read_decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     """Read the last decision on each (workspace, id, sha256), oldest first.
 
-    of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.
-    Torn or invalid lines are passed over.  Empty where the ledger is absent, or where another user
-    may write to it.
+    of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.  Invalid lines are
+    passed over.  Empty where another user may write to the ledger.
     """
     last: Dict[Approval, str] = {}
     wanted = {sha256.encode("ascii") for sha256 in of}
@@ -118,9 +114,8 @@ def append_decision(
 ) -> None:
     """Add a decision to the ledger.
 
-    workspace: a place's key, or `global`.  id: the record's.  sha256: 64 hex digits, of the bytes
-    that the person was shown.  by: the user's name.  Raises UsageError for a wrong decision or
-    checksum, StoreError where it cannot be written.
+    workspace: a place's key, or `global`.  sha256: of the bytes that the person was shown.  Raises
+    UsageError for a wrong decision or checksum, StoreError where it cannot be written.
     """
     if decision not in DECISIONS:
         raise UsageError("no decision '%s'; use approve or reject" % decision)
@@ -150,10 +145,8 @@ def append_decision(
 def find_script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
     """Return the decision on a script's present bytes, "" for none.
 
-    key: the workspace the record belongs to.
-    root: the directory that its path is relative to, or "".
-    decided: the result of `read_decisions`.
-    "" without a decision.  For display only: `run` checks again.
+    key: the workspace the record belongs to.  root: the directory that its path is relative to, or
+    "".  For display only: `run` checks again.
     """
     path = record.meta.get("path")
     if not isinstance(path, str) or not (path.startswith("/") or root):
@@ -169,10 +162,7 @@ def find_script_decision(record: Record, key: str, root: str, decided: Dict[Appr
 
 
 def find_last_approved(decided: Dict[Approval, str], workspace: str, id: str) -> str:
-    """Return the SHA-256 last approved under an id, or "".
-
-    decided: the result of `read_decisions`.
-    """
+    """Return the SHA-256 last approved under an id, or ""."""
     found = ""
     for key, decision in decided.items():
         if decision == "approve" and key[:2] == (workspace, id):
@@ -181,10 +171,7 @@ def find_last_approved(decided: Dict[Approval, str], workspace: str, id: str) ->
 
 
 def approve(home: str, workspace: str, id: str, data: bytes, by: str, now: float) -> None:
-    """Save approved bytes and append their approval to the ledger.
-
-    Arguments as of `append_decision`.  Raises OSError, StoreError.
-    """
+    """Save approved bytes and append their approval to the ledger."""
     save_approved_bytes(home, data)
     append_decision(home, workspace, id, files.sha256(data), "approve", by, now)
 
@@ -195,15 +182,8 @@ def save_approved_bytes(home: str, data: bytes) -> None:
 
 
 def read_approved_bytes(home: str, sha256: str) -> Optional[bytes]:
-    """Return the approved bytes with a SHA-256, or None.
-
-    None where the copy is absent or its bytes have another SHA-256.
-    """
-    try:
-        data = files.read(home + "/" + APPROVED_FOLDER + "/" + sha256, follow=False)
-    except OSError:
-        return None
-    return data if files.sha256(data) == sha256 else None
+    """Return the approved bytes with a SHA-256, None where gone or altered."""
+    return files.read_checked("%s/%s/%s" % (home, APPROVED_FOLDER, sha256), sha256)
 
 
 def _is_trusted_file(fd: int) -> bool:

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
 
 LIMIT = 1 << 20  # bytes that are read
-CUT_BYTES, KEPT_LINES = (
-    1 << 17,
-    400,
-)  # the log is cut to so many lines
+CUT_BYTES, KEPT_LINES = 1 << 17, 400  # the log is cut to so many lines
 LONGEST_RUN = 3600.0  # seconds after which a process of that number is another one
 
 
@@ -38,28 +35,22 @@ def log_path(place: Place) -> str:
 
 
 def log_start(place: Place, session: str, trigger: str, now: float) -> str:
-    """Log the start of a capture and return its run id.
-
-    Raises OSError.
-    """
+    """Log the start of a capture and return its run id."""
     run = "%d.%d" % (files.posix.getpid(), int(now * 1000))
     _append_row(place, now, do="asked", run=run, session=session, trigger=trigger)
     return run
 
 
 def log_end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
-    """Log the end of a run.
-
-    id: of the checkpoint it wrote, or "".  Raises OSError.
-    """
-    ms = max(0, int((now - began) * 1000))
+    """Log the end of a run.  id: of the checkpoint it wrote, or ""."""
+    ms = max(0, int((now - began) * 1000))  # the clock may have been set back
     _append_row(place, now, do="done", run=run, trigger=trigger, ms=ms, id=id)
 
 
 def list_unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
-    """Return the captures that began, never ended and no longer run.
+    """Return the logged starts of captures that were cut short, oldest first.
 
-    Oldest first.  A row has the fields logged at the start, and `said`: whether the user was told.
+    In each `said` tells whether the user heard of it.
     """
     begun: Dict[str, Dict[str, Any]] = {}
     for row in _read_rows(place):
@@ -82,8 +73,7 @@ def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
 def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
     """Log that the user was told of some runs.
 
-    The log is cut where it has grown over MOST bytes, and loses the names of older versions.
-    Raises OSError.
+    A log over CUT_BYTES is cut, and loses the names of older versions.
     """
     for run in runs:
         _append_row(place, now, do="said", run=run)
@@ -97,11 +87,10 @@ def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
         rows = _read_rows(place)
         for row in rows:
             row.pop("name", None)
-        ended = {row.get("run") for row in rows if row.get("do") == "done"}
-        kept = {row.get("run") for row in rows[-KEPT_LINES:]} | {
-            row.get("run") for row in rows
-        } - ended
-        lines = [fastjson.dump(row) + "\n" for row in rows if row.get("run") in kept]
+        ended = {row["run"] for row in rows if row.get("do") == "done"}
+        recent = {row["run"] for row in rows[-KEPT_LINES:]}
+        kept = [row for row in rows if row["run"] in recent or row["run"] not in ended]
+        lines = [fastjson.dump(row) + "\n" for row in kept]
         files.replace(log_path(place), "".join(lines).encode("ascii"), synced=False)
 
 

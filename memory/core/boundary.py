@@ -130,10 +130,7 @@ def is_agent(env: Dict[str, str]) -> bool:
 
 
 def is_typed_by_person(env: Dict[str, str]) -> bool:
-    """Tell whether a person typed the slash command being run.
-
-    True where the parent process is the hook that passes on a slash command.
-    """
+    """Tell whether our hook, passing on a slash command, started this process."""
     return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
 
 
@@ -142,8 +139,8 @@ def _run_handler(name: str, answer: str, event: Event, env: Dict[str, str]) -> b
     try:
         output, wanted = import_handler(answer)(event, env, clock.now())
         if output:
-            said = output if isinstance(output, str) else fastjson.dump(output)
-            files._write_all(1, (said + "\n").encode("utf-8", "replace"))
+            text = output if isinstance(output, str) else fastjson.dump(output)
+            files._write_all(1, (text + "\n").encode("utf-8", "replace"))
         return bool(wanted)
     except BaseException as error:
         log_failure(env, name, error)
@@ -165,11 +162,7 @@ def project_dir(event: Event, env: Dict[str, str]) -> str:
     The payload's `cwd` comes last: it drifts with the model's `cd`.
     """
     for given in (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
-        if (
-            isinstance(given, str)
-            and "\0" not in given
-            and (given.startswith("/") or given[1:2] == ":")
-        ):
+        if isinstance(given, str) and "\0" not in given and (given[:1] == "/" or given[1:2] == ":"):
             return given
     return str(files.posix.getcwd())
 

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     Offset = Callable[[float], float]
 
 DAY = 86400.0
-_DURATION_CHARS = (
-    12  # characters of a length of time, with its unit; longer ones reach before any calendar
-)
+# characters of a length of time, with its unit; longer ones reach before any calendar
+_DURATION_CHARS = 12
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
 
 
@@ -41,10 +40,7 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def iso(instant: float) -> str:
-    """Return an instant as `2026-11-21T14:30:52Z`.
-
-    Clamped to the years 1 to 9999.
-    """
+    """Return an instant as `2026-11-21T14:30:52Z`, in the years 1 to 9999."""
     seconds = int(min(max(instant, -62135596800), 253402300799))
     t = time.gmtime(seconds)
     return "%04d-%02d-%02dT%02d:%02d:%02dZ" % t[:6]
@@ -87,9 +83,9 @@ def _date_parts(date: str) -> list[str]:
 
 
 def _time_of_day(text: str) -> float:
-    """Return the seconds after midnight UTC of `14:30[:52[.25]][Z|±hh:mm]`.
+    """Return the seconds after midnight UTC; raises ValueError.
 
-    Raises ValueError.
+    text: `14:30[:52[.25]][Z|±hh:mm]`.
     """
     if not text:
         return 0.0
@@ -103,22 +99,16 @@ def _time_of_day(text: str) -> float:
             offset = int(zone[:2]) * 3600.0 + int(zone[2:4] or 0) * 60.0
             offset = -offset if text[at] == "-" else offset
             text = text[:at]
-    parts = text.strip().split(":")
-    seconds = float(parts[2]) if len(parts) > 2 else 0.0
-    if int(parts[0]) > 24:
+    hours, minutes, seconds, *_ = [*text.strip().split(":"), "0", "0"]
+    if int(hours) > 24:
         raise ValueError("no such hour")
-    return (
-        int(parts[0]) * 3600.0
-        + (int(parts[1]) * 60.0 if len(parts) > 1 else 0.0)
-        + seconds
-        - offset
-    )
+    return int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds) - offset
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a duration such as `90s`.
+    """Return the seconds of a duration such as `90s`, or None.
 
-    Units: s, m, h, d, w.  None for any other text.
+    Units: s, m, h, d, w.
     """
     text = text.strip().lower()
     if text[:-1].isdigit() and len(text) <= _DURATION_CHARS and text[-1:] in _UNIT_SECONDS:
@@ -127,7 +117,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def local_offset(instant: float) -> float:
-    """Return the seconds by which local time is ahead of UTC, 0 beyond the calendar."""
+    """Return the seconds of local time ahead of UTC, 0 where unknown."""
     try:
         return float(time.localtime(instant).tm_gmtoff or 0)
     except (OSError, OverflowError, ValueError):
@@ -145,16 +135,11 @@ def format_local_day(instant: float) -> str:
 
 
 def format_zoned(instant: float) -> str:
-    """Return an instant in local time with the zone's offset.
-
-    Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
-    """
+    """Return an instant as `2026-11-21 23:30 +09:00` or `… UTC`."""
     minutes = int(local_offset(instant)) // 60
-    sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
-    return "%s %s" % (
-        format_local(instant),
-        "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC",
-    )
+    hours, rest = divmod(abs(minutes), 60)
+    zone = "%s%02d:%02d" % ("-" if minutes < 0 else "+", hours, rest) if minutes else "UTC"
+    return "%s %s" % (format_local(instant), zone)
 
 
 def utc(instant: float) -> float:
@@ -188,10 +173,7 @@ def year_month(instant: float, offset: Offset = utc) -> tuple[int, int]:
 
 
 def month_start(year: int, number: int, offset: Offset = utc) -> float:
-    """Return the start of a month.
-
-    number: of the month; outside 1 to 12 it counts on into other years.
-    """
+    """Return the start of a month.  number: 0 is December of the year before."""
     year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
     return from_local(_days_since_epoch(min(max(year, 1), 9998), number, 1) * DAY, offset)
 
@@ -201,30 +183,23 @@ def period_bounds(
 ) -> tuple[float, float]:
     """Return (start, end) of an earlier day, week, month or year.
 
-    unit: `day`, `week` (from Monday), `month` or `year`.
-    back: the number of units before the instant's own.
+    back: how many units before the instant's own.  A week starts on Monday.
     """
     if unit in ("month", "year"):
-        year, number = year_month(instant, offset)
-        if unit == "month":
-            return month_start(year, number - back, offset), month_start(
-                year, number - back + 1, offset
-            )
-        return month_start(year - back, 1, offset), month_start(year - back + 1, 1, offset)
-    size, since = 1, 0
-    if unit == "week":
-        size, since = 7, weekday(instant, offset)
-    return (
-        midnight(instant, offset, since + back * size),
-        midnight(instant, offset, since + (back - 1) * size),
-    )
+        year, month = year_month(instant, offset)
+        if unit == "year":
+            year, month = year - back, 1
+        else:
+            month -= back
+        following = month + (12 if unit == "year" else 1)
+        return month_start(year, month, offset), month_start(year, following, offset)
+    days, since = (7, weekday(instant, offset)) if unit == "week" else (1, 0)
+    start, end = since + back * days, since + (back - 1) * days
+    return midnight(instant, offset, start), midnight(instant, offset, end)
 
 
 def date_in_path(name: str) -> float | None:
-    """Return the date and time in a file's path, or None.
-
-    Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`.
-    """
+    """Return the instant in a path such as `2026-11-21/143052-x.md`, or None."""
     parts = name.split("/")
     stem = parts[-1]
     for part in parts[-1:] + parts[-2:-1]:

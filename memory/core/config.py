@@ -77,36 +77,16 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled",
-    "capture.conversations",
-    "capture.wishes",
-    "load.enabled",
-    "load.session",
-    "load.prompt",
-    "load.push",
-    "load.walls",
-    "load.subagents",
-    "load.top",
-    "distill.maxTokens",
-    "notes.provider",
-)
+    "capture.enabled capture.conversations capture.wishes load.enabled load.session load.prompt "
+    "load.push load.walls load.subagents load.top distill.maxTokens notes.provider"
+).split()
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says
 # it, or their own environment.
 USER_ONLY_KEYS = (
-    "distill.provider",
-    "distill.model",
-    "distill.command",
-    "notes.provider",
-    "notes.model",
-    "embeddings.provider.command",
-    "embeddings.provider.args",
-    "embeddings.modelLabel",
-    "redact.enabled",
-    "redact.allow",
-    "index.backend",
-    "index.dsn",
-    "tiers",
-)
+    "distill.provider distill.model distill.command notes.provider notes.model "
+    "embeddings.provider.command embeddings.provider.args embeddings.modelLabel redact.enabled "
+    "redact.allow index.backend index.dsn tiers"
+).split()
 SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
 UNREAD = "unread"  # source of what a file that cannot be read switches off
 WORKSPACE = "workspace"  # source of what the user said of one project
@@ -153,8 +133,6 @@ class Config:
     masked: whether records read with them are shown without secrets and private parts.
     """
 
-    __slots__ = ("masked", "problems", "sources", "values")
-
     def __init__(self, values: Values, sources: Dict[str, str], problems: List[str]):
         self.values, self.sources, self.problems = values, sources, problems
         self.masked = False
@@ -171,10 +149,10 @@ def load_for_place(place: Place, env: Dict[str, str]) -> Config:
 def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
     """Return the settings in force.
 
-    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
-    environment; private: the workspace's own directory, whose `config.json` is what its user said
-    of this project alone (`dayleaf push off mine`). A broken file or an unknown key is a line in
-    `problems`, never an error; while what it may say of capture is unknown, nothing is captured.
+    repository: root of the project's checkout, or "".  private: the workspace's own directory,
+    whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).  A
+    broken file or an unknown key is a line in `problems`, never an error; while what it may say of
+    capture is unknown, nothing is captured.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
     clear = _merge_file(config, home + "/config.json", "user")
@@ -200,7 +178,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
 
 
 def flatten(value: Values, prefix: str = "") -> Values:
-    """Return nested objects as one, with dotted keys.
+    """Return nested settings as one object with dotted keys.
 
     A key of DEFAULTS keeps its object.
     """
@@ -312,7 +290,6 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _safe_value(key: str) -> Any:
-    """Return the value read in place of a wrong one, or None."""
     if isinstance(DEFAULTS[key], bool) or key in CHOICES:
         return SAFE_VALUES.get(key, CHOICES.get(key, (False,))[0])
     return None
@@ -342,9 +319,9 @@ def find_fault(key: str, item: Any) -> str:
 
 
 def parse_value(text: str, default: Any) -> Any:
-    """Read a setting's value from text, by the default's type.
+    """Read a setting's value from text.
 
-    Text of another type is returned as it is.
+    Text that does not fit the default's type stays as it is.
     """
     if isinstance(default, bool):
         word = text.strip().lower()

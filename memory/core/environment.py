@@ -31,42 +31,36 @@ def trusted_environment(env: Dict[str, str], directories: List[str]) -> Dict[str
 
 
 def find_repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
-    """Return dayleaf's variables that a repository set.
-
-    Each with the path of its settings file.
-    """
+    """Return dayleaf's variables that a repository set, with the settings file."""
     ours = [key for key in env if key.startswith(SETTERS)]
     if not ours:
         return {}
-    user = _user_folder(env)
+    user = _normalise(env.get("HOME") or env.get("USERPROFILE") or "")
     own = (_read_variables(user + SETTINGS_FILES[0]) if user else None) or {}
     ours = [key for key in ours if env[key] != own.get(key)]
+    folders = [folder for folder in _list_with_parents(directories) if folder != user]
     found: Dict[str, str] = {}
-    for folder in _list_with_parents(directories):
-        for name in SETTINGS_FILES if folder != user else ():
-            said = _read_variables(folder + name)
-            for key in ours:
-                if said is None or said.get(key) == env[key]:
-                    found[key] = folder + name
+    for path in [folder + name for folder in folders for name in SETTINGS_FILES]:
+        theirs = _read_variables(path)
+        found.update((key, path) for key in ours if theirs is None or theirs.get(key) == env[key])
     return found
 
 
 def _list_with_parents(directories: List[str]) -> List[str]:
     found: Dict[str, None] = {}
-    for directory in directories:
-        at = directory.replace("\\", "/").rstrip("/")
-        while at:
-            found[at] = None
-            at = at.rpartition("/")[0]
+    for folder in map(_normalise, directories):
+        while folder:
+            found[folder] = None
+            folder = folder.rpartition("/")[0]
     return list(found)
 
 
-def _user_folder(env: Dict[str, str]) -> str:
-    return (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+def _normalise(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/")
 
 
 def _read_variables(path: str) -> Optional[Dict[str, str]]:
-    """Return the variables of a settings file, None where it may set any."""
+    """Return the variables of a settings file, None if unknown."""
     try:
         text = files.read(path, LIMIT + 1)
     except (OSError, ValueError):
@@ -77,16 +71,16 @@ def _read_variables(path: str) -> Optional[Dict[str, str]]:
         value = None
     if value is None:
         return None if len(text) > LIMIT or _may_name_ours(text) else {}
-    said = value.get("env") if isinstance(value, dict) else None
-    if not isinstance(said, dict):
+    given = value.get("env") if isinstance(value, dict) else None
+    if not isinstance(given, dict):
         return {}
     return {
-        key: item if isinstance(item, str) else fastjson.dump(item) for key, item in said.items()
+        key: item if isinstance(item, str) else fastjson.dump(item) for key, item in given.items()
     }
 
 
 def _may_name_ours(text: bytes) -> bool:
-    """Tell whether a text that is no JSON for us may name a variable of dayleaf.
+    """Tell whether a text that is no JSON may name our variables.
 
     UTF-16 has a NUL in each letter, and JSON may write any letter as an escape.
     """

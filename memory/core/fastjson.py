@@ -26,10 +26,9 @@ class _Context:
 
 
 def parse(data: bytes | str) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON text; raises ValueError.
 
-    data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.  Raises ValueError where
-    it is not JSON.
+    data: UTF-8 bytes (a BOM is skipped, bad bytes are replaced) or text.
     """
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = text.lstrip("\ufeff \t\r\n")
@@ -53,10 +52,7 @@ def parse(data: bytes | str) -> Any:
 
 
 def parse_rows(data: bytes) -> List[Dict[str, Any]]:
-    """Return the objects of a JSON Lines file.
-
-    Other lines, such as a torn last line, are left out.
-    """
+    """Return the objects of a JSON Lines file, without other lines."""
     found = []
     for line in data.split(b"\n"):
         try:
@@ -87,10 +83,7 @@ def quote(text: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return a value as compact JSON in ASCII, keys in their order.
-
-    value: of dict, list, tuple, str, int, float, bool and None; TypeError for others.
-    """
+    """Return a value as compact JSON in ASCII; raises TypeError."""
     if value is None:
         return "null"
     if value is True:
@@ -122,9 +115,6 @@ def read_sealed(path: str, limit: int = 1 << 20) -> Any:
 
 
 def write_sealed(path: str, value: Any) -> None:
-    """Write a derived value with its checksum, atomically.
-
-    Two lines: the SHA-256 of the second, and JSON.  Raises OSError.
-    """
+    """Write a value's JSON in a line below its SHA-256."""
     line = dump(value).encode("ascii")
     files.replace(path, files.sha256(line).encode("ascii") + b"\n" + line)

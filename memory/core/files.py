@@ -1,5 +1,5 @@
 """Files: atomic replace, exclusive create, append of one line, kernel locks, and reads that follow
-no link.
+no link.  What writes raises OSError.
 
 Everything made here is 0600 (directories 0700) whatever the umask.  Only `posix` (`nt` on Windows)
 and `fcntl` are imported: both are built in, and `os` costs 0.6 ms on the blocking path.
@@ -81,6 +81,15 @@ def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
         posix.close(fd)
 
 
+def read_checked(path: str, checksum: str, limit: int = 1 << 20) -> bytes | None:
+    """Return a file's bytes, None where gone or of another SHA-256."""
+    try:
+        data = read(path, limit, follow=False)
+    except OSError:
+        return None
+    return data if sha256(data) == checksum else None
+
+
 def read_fd(fd: int, limit: int = 1 << 62) -> bytes:
     """Read a descriptor to its end, at most `limit` bytes."""
     parts, left = [], limit
@@ -118,10 +127,7 @@ def is_folder(path: str) -> bool:
 
 
 def make_folder(path: str) -> str:
-    """Make a directory and its parents, 0700, and return its path.
-
-    Raises OSError.
-    """
+    """Make a directory and its parents, 0700, and return its path."""
     if is_folder(path):
         return path
     parent = path.rstrip("/").rpartition("/")[0]
@@ -143,15 +149,15 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def temp_path(folder: str, what: object) -> str:
-    """Return the path of a temporary file of this process.
+    """Return the path of a temporary file of this process and machine.
 
-    what: distinguishes the files of one process.  The name holds the process and the machine.
+    what: distinguishes the files of one process.
     """
     return "%s/%s%d-%s-%s" % (folder, TEMP_PREFIX, posix.getpid(), what, _machine_name())
 
 
 def _machine_name() -> str:
-    """Return the name of this machine and, on Linux, its container."""
+    """Return the name of this machine and its Linux container."""
     # Process numbers are unique within it. "" where the system does not say.
     try:
         name = "".join(c for c in posix.uname().nodename if c.isalnum())[:32]
@@ -195,9 +201,7 @@ def _write_temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool 
 def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) -> None:
     """Write a file atomically: temporary file, fsync, rename.
 
-    A reader sees the old bytes or the new bytes.
     synced: False skips fsync, for derived files: after a power cut the file may be torn.
-    Raises OSError.
     """
     temp = _write_temp(path, data, mode, 0, synced)
     try:
@@ -210,10 +214,7 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
 
 
 def replace_if_changed(path: str, data: bytes) -> None:
-    """Write a file as `replace` does, unless its bytes are the same.
-
-    Raises OSError.
-    """
+    """Write a file as `replace` does, unless its bytes are the same."""
     try:
         if read(path, len(data) + 1) == data:
             return
@@ -225,7 +226,7 @@ def replace_if_changed(path: str, data: bytes) -> None:
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     """Write a new file, complete or not at all.
 
-    Raises FileExistsError where the path exists, or another OSError.
+    Raises FileExistsError where the path exists.
     """
     temp = _write_temp(path, data, mode)
     try:
@@ -239,8 +240,8 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
 def stage(path: str, data: bytes, mode: int, number: int) -> str:
     """Write a temporary file beside a path and return its path.
 
-    number: how many files this process has staged already.
-    The bytes are on the disk only after `sync`.  Raises OSError.
+    number: how many files this process has staged already.  The bytes are on the disk only after
+    `sync`.
     """
     return _write_temp(path, data, mode, number, False)
 
@@ -276,10 +277,7 @@ def _sync_folder(path: str) -> None:
 
 
 def sync(path: str) -> None:
-    """Write a file or directory through to the disk.
-
-    Does nothing where the system cannot.
-    """
+    """Write a file or directory through to the disk, if possible."""
     try:
         fd = posix.open(path, posix.O_RDONLY)
     except OSError:
@@ -292,17 +290,18 @@ def sync(path: str) -> None:
         posix.close(fd)
 
 
-def append(path: str, data: bytes) -> None:
-    """Append bytes to a file in one write.
-
-    So lines of several processes do not mix.  Raises OSError.
-    """
-    flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
+def _open_or_create(path: str, flags: int) -> int:
+    """Open a file; create it and its folder where absent."""
     try:
-        fd = posix.open(path, flags, FILE_MODE)
+        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
     except FileNotFoundError:
         make_folder(path.rpartition("/")[0])
-        fd = posix.open(path, flags, FILE_MODE)
+        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
+
+
+def append(path: str, data: bytes) -> None:
+    """Append bytes in one write, unmixed with other processes' lines."""
+    fd = _open_or_create(path, posix.O_WRONLY | posix.O_APPEND | _BINARY)
     try:
         if posix.write(fd, data) != len(data):
             raise OSError(28, "short write", path)
@@ -316,7 +315,7 @@ def append(path: str, data: bytes) -> None:
 def append_line(path: str, line: str) -> None:
     """Append a line of ASCII to a ledger by a single write.
 
-    A torn last line, left by a killed writer, is ended first.  Raises OSError.
+    A torn last line, left by a killed writer, is ended first.
     """
     torn = is_torn(path)
     if torn:  # or another writer is in the middle of its line, which takes it microseconds
@@ -328,10 +327,7 @@ def append_line(path: str, line: str) -> None:
 
 
 def is_torn(path: str) -> bool:
-    """Tell whether a file's last line lacks its line end.
-
-    A killed writer leaves such a line.  Raises OSError where the file cannot be read.
-    """
+    """Tell whether a file's last line lacks its line end."""
     try:
         fd = open_read(path)
     except FileNotFoundError:
@@ -410,12 +406,7 @@ class Lock:
         self.path, self.wait, self.fd = path, wait, -1
 
     def __enter__(self) -> bool:
-        flags = posix.O_RDWR | posix.O_CREAT | _CLOEXEC
-        try:
-            self.fd = posix.open(self.path, flags, FILE_MODE)
-        except FileNotFoundError:
-            make_folder(self.path.rpartition("/")[0])
-            self.fd = posix.open(self.path, flags, FILE_MODE)
+        self.fd = _open_or_create(self.path, posix.O_RDWR)
         try:
             if fcntl is not None:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
@@ -428,7 +419,7 @@ class Lock:
             self._close()
             return False
         except OSError:
-            return True
+            pass
         return True
 
     def __exit__(self, *_: object) -> None:
@@ -460,8 +451,7 @@ def delete_leftovers(folder: str, now: float) -> int:
 def is_leftover(name: str, changed: float, now: float) -> bool:
     """Tell whether a file is a temporary file of a dead writer.
 
-    changed, now: the file's mtime and the present, in seconds.
-    A file of another machine counts as left after an hour (TEMP_AGE).
+    changed, now: its mtime and the present, in seconds.
     """
     pid, _, rest = name[len(TEMP_PREFIX) :].partition("-")
     if not name.startswith(TEMP_PREFIX) or (pid.isdigit() and is_running(int(pid))):

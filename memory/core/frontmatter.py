@@ -18,8 +18,8 @@ from memory.core.headreader import (
     is_plain_line,
     is_significant,
     is_special,
+    parse_key_line,
     parse_quoted,
-    parse_top_key,
     parse_value,
     read_head,
     replace_surrogates,
@@ -54,18 +54,6 @@ class Page:
     readable: False where the bytes are no UTF-8 text; meta and body are then empty.
     """
 
-    __slots__ = (
-        "body",
-        "duplicates",
-        "guessed",
-        "head_lines",
-        "meta",
-        "misread",
-        "problems",
-        "readable",
-        "unsure",
-    )
-
     def __init__(self) -> None:
         self.meta: Dict[str, Any] = {}
         self.body = ""
@@ -88,10 +76,7 @@ def split_head(data: bytes) -> Tuple[bytes, int]:
 
 
 def find_key_lines(data: bytes) -> Dict[str, int]:
-    """Return the line number, from 1, of each top-level key.
-
-    Of a duplicate key the last line.
-    """
+    """Return the last line number, from 1, of each top-level key."""
     data = _unify_line_ends(data)
     start, end, _ = _find_fences(data)
     if end <= start:
@@ -104,7 +89,7 @@ def find_key_lines(data: bytes) -> Dict[str, int]:
 def is_binary(data: bytes) -> bool:
     """Tell whether bytes are UTF-16 or binary rather than text.
 
-    They are where a zero byte stands near their start, as git judges, or where much is no UTF-8.
+    So they are with a zero byte near their start, as git judges, or where much is no UTF-8.
     """
     start = data[:SAMPLE]
     if start.isascii():
@@ -170,7 +155,7 @@ def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
 
 
 def text_start(data: bytes) -> int:
-    """Return the offset of the text, behind what is invisible."""
+    """Return the offset of the first visible character."""
     at = 0
     while data[at : at + 3] in _INVISIBLE_BYTES:
         at += 3
@@ -178,21 +163,19 @@ def text_start(data: bytes) -> int:
 
 
 def _unify_line_ends(data: bytes) -> bytes:
-    """Return data of an old Mac's line ends with `\\n`, at the same offsets."""
+    r"""Return data with `\n` for an old Mac's line ends."""
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def _is_blank(line: bytes) -> bool:
-    return not line.strip() or all(
-        c.isspace() or c in INVISIBLE for c in line.decode("utf-8", "replace")
-    )
+    return all(c.isspace() or c in INVISIBLE for c in line.decode("utf-8", "replace"))
 
 
 def _find_fences(data: bytes) -> Tuple[int, int, int]:
     """Return (start of the head, its end, start of the body).
 
-    Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
-    start of the text).
+    (-1, -1, start of the text) without a head, (start of the head, -1, start of the text) where it
+    is not closed.
     """
     text = text_start(data)
     at = text + 3 if data[text : text + 4] == b"---\n" else _find_blank_fence_end(data, text)
@@ -213,7 +196,6 @@ def _find_fences(data: bytes) -> Tuple[int, int, int]:
 
 
 def _decode_lines(data: bytes, page: Page) -> str:
-    """Return decoded text with `\\n` at the end of each line."""
     text = _decode(data, page)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
@@ -236,7 +218,7 @@ def _decode(data: bytes, page: Page) -> str:
 
 
 def _find_blank_fence_end(data: bytes, at: int) -> int:
-    """Return the end of an opening fence with blanks around it, or -1."""
+    """Return the end of an opening fence among blanks, or -1."""
     lead = data[at : at + 1024]
     blank = len(lead) - len(lead.lstrip())
     at += blank
@@ -246,11 +228,10 @@ def _find_blank_fence_end(data: bytes, at: int) -> int:
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
-    """Fill `page` from a head; return False without any key.
+    """Fill `page` from a head; return False where it has no key.
 
-    Then the fences are rules drawn in prose.
-    above: lines of the file above the head.
-    settle: ask PyYAML about unclear lines.
+    Then the fences are rules drawn in prose.  above: lines of the file above the head.  settle: ask
+    PyYAML about unclear lines.
     """
     huge = len(head) > HEAD_LIMIT
     text = _decode_lines(head[:HEAD_LIMIT], page)
@@ -290,8 +271,7 @@ def format_file(meta: Mapping[str, Any], body: str) -> bytes:
     """Return the bytes of a new file.
 
     meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
-    out.  body: markdown. Every value that a YAML 1.1 reader would take for something else than its
-    text is quoted.
+    out.  What a YAML 1.1 reader would not take for text is quoted.
     """
     lines = ["---"]
     for key, value in meta.items():
@@ -317,15 +297,9 @@ def _format_entry(key: str, value: Any) -> List[str]:
         block = _format_literal_block(name, value)
         if block:
             return block
-    return [
-        name
-        + ": "
-        + (
-            _format_inline(value)
-            if isinstance(value, (dict, list, tuple))
-            else _format_scalar(value, False)
-        )
-    ]
+    if isinstance(value, (dict, list, tuple)):
+        return ["%s: %s" % (name, _format_inline(value))]
+    return ["%s: %s" % (name, _format_scalar(value, False))]
 
 
 def _format_literal_block(name: str, text: str) -> List[str]:
@@ -345,13 +319,8 @@ def _format_inline(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_format_inline, value)) + "]"
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(
-                _format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items()
-            )
-            + "}"
-        )
+        pairs = (_format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items())
+        return "{%s}" % ", ".join(pairs)
     return _format_scalar(value, True)
 
 
@@ -367,8 +336,8 @@ def _format_scalar(value: Any, flow: bool) -> str:
 def _is_plain(text: str, flow: bool) -> bool:
     """Tell whether YAML text needs no quotes.
 
-    Such text starts with a letter, is no word with a meaning in YAML and holds no syntax.
-    flow: whether the text stands in a `[…]` or `{…}`.
+    It starts with a letter, is no word with a meaning in YAML and holds no syntax.  flow: it stands
+    in a `[…]` or `{…}`.
     """
     if not (text[:1].isalpha() or text[:1] in ("_", "/")) or text.lower() in _WORDS:
         return False
@@ -427,11 +396,7 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
     newline = "\r\n" if data[max(at - 1, 0) : at] == b"\r" else "\n"
     if fenced:
         newline = "\r\n" if data[start - 2 : start - 1] == b"\r" else "\n"
-        lines = (
-            data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1]
-            if end > start
-            else []
-        )
+        lines = data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1]
         new = _change_lines(lines, changes, newline, before.meta)
         result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
     else:
@@ -446,7 +411,6 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def _check_values(result: bytes, before: Page, changes: Mapping[str, Any]) -> None:
-    """Raise StoreError where a result lacks the wanted values."""
     after = parse(result)
     wanted = {key: value for key, value in before.meta.items() if key not in changes}
     wanted.update((key, _as_read(value)) for key, value in changes.items())
@@ -499,14 +463,14 @@ def _change_lines(
 
 
 def _count_kept_items(before: Any, wanted: Any) -> int:
-    """Return the number of a list's items if they begin the new one, else 0."""
+    """Count a list's items if the new list begins with them."""
     if not isinstance(before, list) or not isinstance(wanted, (list, tuple)):
         return 0
     return len(before) if _as_read(wanted[: len(before)]) == before else 0
 
 
 def _find_item_indent(lines: List[str]) -> Optional[str]:
-    """Return what stands before each `-` of a list's lines, None where they differ."""
+    """Return the indent of a list's items, None where they differ."""
     dashed = [line for line in lines[1:] if line.lstrip().startswith("- ")]
     indents = [line[: len(line) - len(line.lstrip())] for line in dashed]
     return indents[0] if indents and len(set(indents)) == 1 else None
@@ -516,10 +480,7 @@ def _find_entries(lines: List[str]) -> List[Tuple[str, int, int]]:
     """Return (key, first line, end) of each top-level entry."""
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
-        line = line.rstrip("\r")
-        name, colon, rest = line.partition(": ")
-        if not (colon and name.isidentifier()):
-            name, _ = parse_top_key(line, name, colon, rest, number, [])
+        name, _ = parse_key_line(line.rstrip("\r"))
         if name:
             starts.append((name, number))
     ends = [first for _, first in starts[1:]] + [len(lines)]

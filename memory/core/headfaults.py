@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from memory.core import StoreError
 from memory.core.frontmatter import INVISIBLE
-from memory.core.headreader import is_significant, parse_top_key
+from memory.core.headreader import is_significant, parse_key_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _find_yaml_fault(page: Page, number: int, rest: List[str]) -> str:
 
 
 def _find_keyless_fault(number: int, rest: List[str]) -> str:
-    """Return the fault of a head without keys; "" for a rule above prose."""
+    """Return the fault of a head without keys, or ""."""
     closed = next(
         (at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest)
     )
@@ -70,7 +70,7 @@ def _find_keyless_fault(number: int, rest: List[str]) -> str:
         listed = bool(inside) and inside[0].lstrip()[:1] in ("-", "[", "{", '"', "'")
         fault = "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1)
         return fault if listed else ""
-    if not inside or not parse_top_key(inside[0], *inside[0].partition(": "), 0, [])[0]:
+    if not inside or not parse_key_line(inside[0])[0]:
         return ""
     if closed < len(rest):
         return "line %d: the frontmatter is closed by `...`; %s" % (number + closed + 1, OPENED)
@@ -78,6 +78,6 @@ def _find_keyless_fault(number: int, rest: List[str]) -> str:
 
 
 def _has_open_value(line: str) -> bool:
-    """Tell whether an unreadable line leaves the end of its value open."""
+    """Tell whether a value may go on after its line."""
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

@@ -11,26 +11,8 @@ if TYPE_CHECKING:
 INDICATORS = ",[]{}#&*!|>'\"%@`"  # cannot begin a plain scalar
 # here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
 LABELS = ("tags", "topics")
-_ESCAPES = {
-    "0": "\0",
-    "a": "\a",
-    "b": "\b",
-    "t": "\t",
-    "\t": "\t",
-    "n": "\n",
-    "v": "\v",
-    "f": "\f",
-    "r": "\r",
-    "e": "\x1b",
-    " ": " ",
-    '"': '"',
-    "/": "/",
-    "\\": "\\",
-    "N": "\x85",
-    "_": "\xa0",
-    "L": "\u2028",
-    "P": "\u2029",
-}
+MOST_UNSURE = 1000  # lines of a list; no person wrote one with more
+_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029'))
 _HEX = {"x": 2, "u": 4, "U": 8}
 
 
@@ -96,6 +78,11 @@ def is_special(c: str) -> bool:
         or "\ud800" <= c <= "\udfff"
         or c in "\u2028\u2029\ufeff\ufffe\uffff"
     )
+
+
+def parse_key_line(line: str) -> Tuple[str, str]:
+    """Return (key, text of its value) of a top-level line."""
+    return parse_top_key(line, *line.partition(": "), 0, [])
 
 
 def parse_top_key(
@@ -192,7 +179,6 @@ def _parse_enclosed(text: str) -> Any:
 
 
 def _is_only_comment(text: str, end: int) -> bool:
-    """Tell whether only a comment follows."""
     rest = text[end:]
     return not rest.strip(" ") or (rest[0] == " " and rest.lstrip(" ")[0] == "#")
 
@@ -218,11 +204,8 @@ def parse_quoted(text: str, at: int = 0) -> Tuple[str, int]:
         if c == "\\":
             c = text[at : at + 1]
             size = _HEX.get(c, 0)
-            c = (
-                _decode_character(text[at + 1 : at + 1 + size], size)
-                if size
-                else _ESCAPES.get(c, "")
-            )
+            digits = text[at + 1 : at + 1 + size]
+            c = _decode_character(digits, size) if size else _ESCAPES.get(c, "")
             if not c:
                 return "", 0
             at += 1 + size
@@ -291,15 +274,12 @@ def _skip_spaces(text: str, at: int) -> int:
 def _parse_flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
     if text[at : at + 1] in ('"', "'"):
         name, end = parse_quoted(text, at)
-        return (
-            (name, _skip_spaces(text, end + 2))
-            if end and text[end : end + 2] == ": "
-            else (None, at)
-        )
+        is_key = end and text[end : end + 2] == ": "
+        return (name, _skip_spaces(text, end + 2)) if is_key else (None, at)
     colon = text.find(": ", at)
-    return (
-        (_parse_member(text[at:colon]), _skip_spaces(text, colon + 2)) if colon > 0 else (None, at)
-    )
+    if colon <= 0:
+        return None, at
+    return _parse_member(text[at:colon]), _skip_spaces(text, colon + 2)
 
 
 def _parse_flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
@@ -325,16 +305,9 @@ def _parse_member(text: str) -> Optional[str]:
     text = text.strip(" ")
     if text.isalnum():
         return text
-    if (
-        not text
-        or text[0] in "-?:"
-        or text[-1] == ":"
-        or ": " in text
-        or " #" in text
-        or "\t" in text
-    ):
+    if not text or text[0] in "-?:" + INDICATORS or text[-1] == ":":
         return None
-    return None if text[0] in INDICATORS or any(c in text for c in "[]{},?") else text
+    return None if any(sign in text for sign in (": ", " #", "\t", *"[]{},?")) else text
 
 
 def _attach_lines(
@@ -424,43 +397,64 @@ def _fold_lines(lines: List[str]) -> str:
 
 def _parse_block(lines: List[str], at: int, unsure: List[int], label: bool) -> Any:
     """Read the list or the map in the lines below a key."""
-    items: List[Any] = []
-    pairs: Dict[str, Any] = {}
-    indent = inner = -1
-    listed = False
+    rows: List[Tuple[int, str, int]] = []  # number, text, depth
     for number, line in enumerate(lines, at + 1):
-        text = line.strip(" \t")
-        if not text or text[0] == "#":
-            continue
-        if len(unsure) > 1000:  # no list that a person wrote
+        if is_significant(line):
+            rows.append((number, line.strip(" \t"), len(line) - len(line.lstrip(" \t"))))
+    return _parse_list(rows, unsure, label) if _is_item(rows[0][1]) else _parse_map(rows, unsure)
+
+
+def _is_item(text: str) -> bool:
+    return text[0] == "-" and text[1:2] in " \t"
+
+
+def _parse_map(rows: List[Tuple[int, str, int]], unsure: List[int]) -> Any:
+    pairs: Dict[str, Any] = {}
+    texts: List[str] = []
+    indent = rows[0][2]
+    for number, text, depth in rows:
+        if len(unsure) > MOST_UNSURE:
             break
-        depth = len(line) - len(line.lstrip(" \t"))
-        dash = text[0] == "-" and text[1:2] in " \t"
-        if indent < 0:
-            indent, listed = depth, dash
-        if listed and dash and depth == indent:
+        if depth != indent or not depth:
+            unsure.append(number)
+        if not _add_pair(pairs, text, number, unsure):
+            unsure.append(number)
+            if texts or not pairs:
+                texts.append(text)
+    return pairs or " ".join(texts)
+
+
+def _parse_list(rows: List[Tuple[int, str, int]], unsure: List[int], label: bool) -> List[Any]:
+    items: List[Any] = []
+    indent, inner = rows[0][2], -1
+    for number, text, depth in rows:
+        if len(unsure) > MOST_UNSURE:
+            break
+        if _is_item(text) and depth == indent:
             inner = _add_item(items, text, depth, number, unsure, label)
             continue
-        if depth != (inner if listed else indent) or not depth:
+        if depth != inner or not depth:
             unsure.append(number)
-        pair = _parse_pair(text, number, unsure)
-        if pair and listed and items and isinstance(items[-1], dict):
-            pairs = items[-1]
-        if pair and (not listed or (items and isinstance(items[-1], dict))):
-            if pair[0] in pairs:
-                unsure.append(number)
-            pairs[pair[0]] = pair[1]
-        else:
-            unsure.append(number)
-            if dash and listed:
-                items.append(_read_value(text[1:], number, unsure, label))
-            elif items and isinstance(items[-1], str):
-                items[-1] = (items[-1] + " " + text).strip()
-            elif not listed and not pairs:
-                items.append(text)
-    if listed:
-        return items
-    return pairs or " ".join(items)
+        last = items[-1]
+        if isinstance(last, dict) and _add_pair(last, text, number, unsure):
+            continue
+        unsure.append(number)
+        if _is_item(text):
+            items.append(_read_value(text[1:], number, unsure, label))
+        elif isinstance(last, str):
+            items[-1] = (last + " " + text).strip()
+    return items
+
+
+def _add_pair(pairs: Dict[str, Any], text: str, number: int, unsure: List[int]) -> bool:
+    """Add the key and value of a line to `pairs`, if any."""
+    pair = _parse_pair(text, number, unsure)
+    if pair is None:
+        return False
+    if pair[0] in pairs:
+        unsure.append(number)
+    pairs[pair[0]] = pair[1]
+    return True
 
 
 def _add_item(

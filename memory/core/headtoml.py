@@ -34,13 +34,12 @@ def find_fences(data: bytes, at: int) -> Tuple[int, int, int]:
 def parse(text: str) -> Dict[str, Any]:
     """Return the keys and values of a TOML head above its tables.
 
-    Values are texts and lists of texts; tables and texts of several lines are passed over.
+    Values are texts and lists of texts; texts of several lines are passed over.
     """
     found: Dict[str, Any] = {}
     at = 0
     while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+        end = _find_mark(text, "\n", at)
         line = text[at:end]
         if line.lstrip()[:1] == "[":
             break
@@ -93,6 +92,5 @@ def _parse_quoted(text: str, at: int) -> Tuple[str, int]:
 
 
 def _find_mark(text: str, mark: str, at: int) -> int:
-    """Return the next place of a mark, else the text's end."""
     found = text.find(mark, at)
     return len(text) if found < 0 else found

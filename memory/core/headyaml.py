@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.core.headreader import LABELS, is_label, parse_top_key, replace_surrogates
+from memory.core.headreader import LABELS, is_label, parse_key_line, replace_surrogates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,33 +30,25 @@ def read_yaml(text: str, duplicates: List[str], unsure: List[int]) -> Read:
         import yaml
         from frontmatter.default_handlers import YAMLHandler
     except ImportError:
-        return (
-            None,
-            duplicates,
-            "line %d: read line by line, for PyYAML is not installed; run install.sh" % line,
-            True,
-        )
+        problem = "line %d: read line by line, for PyYAML is not installed; run install.sh" % line
+        return None, duplicates, problem, True
     text = _quote_labels(text)
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        refused, found = _check_events(yaml, loader, text)
-        if refused:
-            return None, duplicates, refused, False
+        problem, twice = _check_events(yaml, loader, text)
+        if problem:
+            return None, duplicates, problem, False
         meta = YAMLHandler().load(text, Loader=loader)
         if isinstance(meta, dict):
-            return {str(k): _to_text(v) for k, v in meta.items()}, found, "", False
+            return {str(k): _to_text(v) for k, v in meta.items()}, twice, "", False
         reason = "no keys"
     # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
     except Exception as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else line
         reason = str(getattr(error, "problem", "") or "not YAML")
-    return (
-        None,
-        duplicates,
-        "line %d: not valid YAML (%s); put the value after the colon in quotes" % (line, reason),
-        False,
-    )
+    problem = "line %d: not valid YAML (%s); put the value after the colon in quotes"
+    return None, duplicates, problem % (line, reason), False
 
 
 def _quote_labels(text: str) -> str:
@@ -68,18 +60,15 @@ def _quote_labels(text: str) -> str:
         return text
     lines, below = text.split("\n"), False
     for number, line in enumerate(lines):
-        name, value = parse_top_key(line, *line.partition(": "), number, [])
+        name, value = parse_key_line(line)
         if name:
             below = name in LABELS
         elif line.lstrip(" ")[:2] == "- ":
-            value = line.lstrip(" ")[2:].strip(" ")
-        start = (
-            line.rstrip(" ")[: -len(value.strip(" "))]
-            if below and is_label(value.strip(" "))
-            else ""
-        )
-        if start[-1:] == " ":
-            lines[number] = start + "'" + value.strip(" ").replace("'", "''") + "'"
+            value = line.lstrip(" ")[2:]
+        value = value.strip(" ")
+        start = line.rstrip(" ").removesuffix(value)
+        if below and is_label(value) and start[-1:] == " ":
+            lines[number] = start + "'" + value.replace("'", "''") + "'"
     return "\n".join(lines)
 
 
@@ -123,6 +112,6 @@ def _to_text(value: Any) -> Any:
         return replace_surrogates(value)
     if isinstance(value, list):
         return [_to_text(item) for item in value]
-    return (
-        {str(k): _to_text(v) for k, v in value.items()} if isinstance(value, dict) else str(value)
-    )
+    if isinstance(value, dict):
+        return {str(k): _to_text(v) for k, v in value.items()}
+    return str(value)

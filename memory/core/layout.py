@@ -27,7 +27,7 @@ from memory.core import IndexFault, UsageError, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, Iterator, List, Tuple
 
 # Folder of each kind, in the order in which kinds are shown.
 FOLDERS = {
@@ -39,11 +39,8 @@ FOLDERS = {
     "conversation": "conversations",
     "note": "notes",
 }
-DATED_KINDS = (
-    "checkpoint",
-    "conversation",
-    "note",
-)  # kinds with a folder a day, of which there are many
+# kinds with a folder a day, of which there are many
+DATED_KINDS = ("checkpoint", "conversation", "note")
 TRANSCRIBED_KINDS = ("conversation", "note")  # kinds that tell what was said, for their user alone
 # branches on which each session is work of its own
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
@@ -54,6 +51,7 @@ TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "ad
 _COPY_MARKS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
+CONFIG_BYTES = 1 << 18  # of a git configuration
 # Hosts whose paths do not tell upper from lower case.
 CASELESS_HOSTS = (
     "github.com",
@@ -79,10 +77,7 @@ UNPROVED = "/unproved"
 
 
 def is_kind_allowed(kind: str, tier: str) -> bool:
-    """Tell whether a tier may hold a kind of record.
-
-    Kinds that repeat a conversation stay in the private tier.
-    """
+    """Tell whether a tier may hold a kind of record."""
     return kind not in TRANSCRIBED_KINDS or tier == PRIVATE
 
 
@@ -108,7 +103,7 @@ def record_suffixes(name: str) -> Tuple[str, ...]:
 def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's.
 
-    Markdown, not hidden, no copy made by an editor or synchroniser.  ends: its possible endings.
+    Not hidden, no copy made by an editor or synchroniser.  ends: its possible endings.
     """
     return (
         name.endswith(ends)
@@ -123,35 +118,18 @@ class Place:
     home: dayleaf's directory.
     key: the workspace's name.
     project: the directory given.
-    root: root of the surrounding checkout (the directory itself outside git).
-    git: its git directory, or "".
+    root, git: root of the surrounding checkout and its git directory; the directory itself and ""
+    outside git.
     private, shared, everyone: the tiers' directories (`shared` is "" where there is none to be).
     cache: directory of derived files.
     scope: 8 hex naming the set of tiers, since worktrees share a workspace but not their shared
-        tier.
-    due: the name that `adoption` should give this workspace since its repository has a remote (its
-        own one where it is yet to be made), or "".
+    tier.
+    due: the name that `adoption` should give this workspace since its repository has a remote, or
+    "".
     anchor: the path that a claim is believed of: the main root for its worktrees, else the root.
     claimed: the workspace that is claimed and not believed.
     named: the workspace's name by its remote, else by its path.
     """
-
-    __slots__ = (
-        "anchor",
-        "cache",
-        "claimed",
-        "due",
-        "everyone",
-        "git",
-        "home",
-        "key",
-        "named",
-        "private",
-        "project",
-        "root",
-        "scope",
-        "shared",
-    )
 
     def __init__(
         self,
@@ -210,8 +188,7 @@ class Place:
     def open(self, name: str) -> int:
         """Open a record's file for reading and return its descriptor.
 
-        Raises OSError, also where the file lies outside its tier or its name is no record's,
-        however the name came into an index.
+        Raises OSError, also where the file lies outside its tier or its name is no record's.
         """
         path = self.path(name)
         if not is_record(name[name.rfind("/") + 1 :], record_suffixes(name)):
@@ -228,10 +205,7 @@ class Place:
         return files.open_read(path)
 
     def read(self, name: str, limit: int) -> Tuple[bytes, Any]:
-        """Return (at most `limit` bytes of a record's file, its stat).
-
-        Raises OSError, as `open` does.
-        """
+        """Return (bytes of a record's file, its stat); raises as `open`."""
         fd = self.open(name)
         try:
             # before the bytes: a write in between then shows
@@ -253,10 +227,7 @@ class Place:
 
 
 def find_home(env: Dict[str, str]) -> str:
-    """Return dayleaf's directory, from DAYLEAF_HOME or the user's home.
-
-    Raises UsageError where neither is known.
-    """
+    """Return dayleaf's directory; raises UsageError without any home."""
     given = env.get("DAYLEAF_HOME", "")
     if given:
         if not (given.startswith("/") or given[1:2] == ":"):
@@ -274,10 +245,10 @@ def find_home(env: Dict[str, str]) -> str:
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:
-    """Return the workspace of a directory.
+    """Return the workspace of a directory; raises UsageError without any home.
 
-    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
-    `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
+    directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the model's
+    `cd`.
     """
     base = find_home(env)
     project = files.real_path(directory.replace("\\", "/").rstrip("/") or "/")
@@ -307,7 +278,10 @@ def _has_workspace(base: str, key: str) -> bool:
 
 
 def _choose_remote(base: str, common: str, env: Dict[str, str]) -> str:
-    """Return the remote's spelling with a workspace, else the first."""
+    """Return the first spelling of a remote that has a workspace.
+
+    Else the first spelling.
+    """
     urls = list_remote_spellings(common, env) if common else []
     first = urls[0] if urls else ""
     return next((url for url in urls if _has_workspace(base, workspace_name(url))), first)
@@ -333,10 +307,7 @@ def _choose_workspace(
 
 
 def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: str) -> str:
-    """Return a path's last workspace if it still counts, or "".
-
-    named: the workspace that the path would have now.
-    """
+    """Return a path's last workspace if it still counts, or ""."""
     past, commit, by = _read_last_workspace(base, anchor)
     if past in ("", named) or not _has_workspace(base, past):
         return ""
@@ -350,7 +321,7 @@ def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: s
 
 
 def _is_new_remote(base: str, key: str, remote: str) -> bool:
-    """Tell whether a remote has no workspace yet, and is no folder here."""
+    """Tell whether a remote is elsewhere and has no workspace yet."""
     if not remote or _has_workspace(base, key):
         return False
     return remote[0] != "/" or not files.is_folder(remote)
@@ -361,17 +332,16 @@ def find_lost_checkout(root: str) -> str:
     line = read_first_line(root + "/.git")
     target = line[7:].strip() if line.startswith("gitdir:") else ""
     main, _, name = target.partition("/.git/worktrees/")
-    return files.real_path(main if main[:1] == "/" else root + "/" + main) if name else ""
+    return _resolve(root, main) if name else ""
 
 
 def _find_anchor(root: str, git: str, common: str) -> str:
-    """Return the main checkout's root of a worktree, else `root`."""
+    """Return the root of a worktree's main checkout, else `root`."""
     # The main repository must itself list the checkout as its worktree.
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
-    back = read_first_line(git + "/gitdir")
-    back = files.real_path(back if back.startswith("/") else git + "/" + back)
-    return (common[:-5] if common.endswith("/.git") else common) if back == root + "/.git" else root
+    back = _resolve(git, read_first_line(git + "/gitdir"))
+    return common.removesuffix("/.git") if back == root + "/.git" else root
 
 
 def is_own_checkout(root: str, git: str, anchor: str) -> bool:
@@ -384,14 +354,8 @@ def is_own_checkout(root: str, git: str, anchor: str) -> bool:
     common = files.real_path(find_common_git(git))
     if common.startswith(root + "/"):
         return True
-    holder = (
-        common.partition("/.git/")[0]
-        if "/.git/" in common
-        else common[:-5]
-        if common.endswith("/.git")
-        else ""
-    )
-    return bool(holder) and (root + "/").startswith(holder + "/")
+    holder, git_folder, _ = (common + "/").partition("/.git/")
+    return bool(holder and git_folder) and (root + "/").startswith(holder + "/")
 
 
 def format_place_row(key: str, path: str) -> str:
@@ -401,24 +365,23 @@ def format_place_row(key: str, path: str) -> str:
 
 def is_known_path(base: str, key: str, path: str) -> bool:
     """Tell whether a path was seen with a workspace before."""
+    return format_place_row(key, path).encode("ascii") in _read_places(base)
+
+
+def _read_places(base: str) -> bytes:
     try:
-        return format_place_row(key, path).encode("ascii") in files.read(
-            base + PLACES, PLACES_LIMIT
-        )
+        return files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
-        return False
+        return b""
 
 
 def read_place_rows(base: str) -> List[Dict[str, Any]]:
-    try:
-        return fastjson.parse_rows(files.read(base + PLACES, PLACES_LIMIT))
-    except OSError:
-        return []
+    return fastjson.parse_rows(_read_places(base))
 
 
 def list_known_paths(place: Place) -> List[str]:
-    named = [row.get("path") for row in read_place_rows(place.home) if row.get("key") == place.key]
-    return [path for path in named if isinstance(path, str)]
+    rows = (row for row in read_place_rows(place.home) if row.get("key") == place.key)
+    return [row["path"] for row in rows if isinstance(row.get("path"), str)]
 
 
 def find_workspace_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
@@ -437,20 +400,19 @@ def format_remote_row(named: str, key: str) -> str:
 
 
 def explain_relation(place: Place, key: str) -> str:
-    """Return how a place is related to another workspace."""
+    """Return the verb that relates a place to another workspace.
+
+    For a message: `was seen as`, `has the remote of` or `holds a commit of`.
+    """
     if is_known_path(place.home, key, place.anchor):
         return "was seen as"
-    try:
-        restored = files.read(place.home + PLACES, PLACES_LIMIT)
-    except OSError:
-        restored = b""
-    if format_remote_row(place.named, key).encode("ascii") in restored:
+    if format_remote_row(place.named, key).encode("ascii") in _read_places(place.home):
         return "has the remote of"
     return "holds a commit of"
 
 
 def find_other_remote(place: Place) -> str:
-    """Return the remote's workspace if the path keeps another, or ""."""
+    """Return the workspace that a remote names, where another is kept, or ""."""
     if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
         return ""
     return place.named if place.git else ""
@@ -458,16 +420,13 @@ def find_other_remote(place: Place) -> str:
 
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
     """Return a path's last (workspace, commit, by), or three ""."""
-    try:
-        data = files.read(base + PLACES, PLACES_LIMIT)
-    except OSError:
-        return "", "", ""
+    data = _read_places(base)
     named = ('"path":%s,' % fastjson.quote(path)).encode("ascii")
     at = data.rfind(named)
     if at < 0:
         return "", "", ""
-    start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-    row = (fastjson.parse_rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
+    line = data[data.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0]
+    row = (fastjson.parse_rows(line) or [{}])[0]
     key, commit, by = (
         value if isinstance(value, str) else "" for value in map(row.get, ("key", "commit", "by"))
     )
@@ -547,8 +506,7 @@ def find_git(directory: str) -> Tuple[str, str]:
         except OSError:
             text = ""
         if text.startswith("gitdir:"):
-            target = text[7:].strip()
-            git = files.real_path(target if target.startswith("/") else at + "/" + target)
+            git = _resolve(at, text[7:].strip())
             return at, git if files.is_folder(git) else ""
         if not at.strip("/"):
             return "", ""
@@ -561,7 +519,11 @@ def find_common_git(git: str) -> str:
         target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return git
-    return files.real_path(target if target.startswith("/") else git + "/" + target)
+    return _resolve(git, target)
+
+
+def _resolve(folder: str, path: str) -> str:
+    return files.real_path(path if path.startswith("/") else folder + "/" + path)
 
 
 def read_first_line(path: str) -> str:
@@ -575,11 +537,8 @@ def read_first_line(path: str) -> str:
 def parse_ref(line: str) -> str:
     """Return the ref in `ref: refs/heads/main`, "" for an unsafe one."""
     ref = line[4:].strip() if line.startswith("ref:") else ""
-    return (
-        ref
-        if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable()
-        else ""
-    )
+    is_safe = ".." not in ref and "\\" not in ref and ref.isprintable()
+    return ref if is_safe and ref.startswith("refs/") else ""
 
 
 def project_name(key: str) -> str:
@@ -597,20 +556,17 @@ def read_branch(git: str, head: str = "") -> str:
 
 
 def read_remote(git: str) -> str:
-    """Return the normalised URL of a repository's remote, or "".
-
-    The URL of `origin`, else of the first remote, in the git directory's config.
-    """
+    """Return the normalised URL of a repository's remote, or ""."""
     return (list_remote_spellings(git, {}) or [""])[0]
 
 
 def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
     """Return a remote's normalised URL and its other spellings.
 
-    The remote is `origin`, else the first.
-    env: HOME, for the user's own `insteadOf` where the URL has a short name as host.
+    The remote is `origin`, else the first.  env: HOME, for the user's own `insteadOf` where the URL
+    has a short name as host.
     """
-    remotes, short = _read_git_config(git + "/config")
+    remotes, short = _read_urls(git + "/config")
     url = remotes.get("origin") or next(iter(remotes.values()), "")
     plain = normalise_remote(url)
     if not plain:
@@ -618,40 +574,51 @@ def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
     host = plain.partition("/")[0]
     if host and "." not in host and env.get("HOME"):  # a short name, such as `work:team/api`
         for path in ("/.gitconfig", "/.config/git/config"):
-            short = {**_read_git_config(env["HOME"] + path)[1], **short}
+            short = {**_read_urls(env["HOME"] + path)[1], **short}
     long = normalise_remote(_expand_url(url, short))
     folded = long.lower() if long.partition("/")[0] in CASELESS_HOSTS else long
-    return list(dict.fromkeys(one for one in (folded, long, plain) if one))
+    return [*dict.fromkeys(filter(None, (folded, long, plain)))]
 
 
 def _expand_url(url: str, short: Dict[str, str]) -> str:
     """Return a URL with the longest fitting `insteadOf` replaced."""
-    begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
-    return short[begun] + url[len(begun) :] if begun else url
+    prefix = max(filter(url.startswith, short), key=len, default="")
+    return short[prefix] + url[len(prefix) :] if prefix else url
 
 
-def _read_git_config(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
+def _read_urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
     """Return the remotes' URLs and the `insteadOf` prefixes of a git config."""
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
+    for section, name, key, value in read_git_config(path):
+        if (section, key) == ("remote", "url"):
+            remotes.setdefault(name, value)
+        elif (section, key) == ("url", "insteadof"):
+            short[value] = name
+    return remotes, short
+
+
+def read_git_config(path: str) -> Iterator[Tuple[str, str, str, str]]:
+    """Yield (section, subsection, key, value) of a git configuration."""
     try:
-        text = files.read(path, 1 << 18).decode("utf-8", "surrogateescape")
+        text = files.read(path, CONFIG_BYTES).decode("utf-8", "surrogateescape")
     except OSError:
-        return remotes, short
+        return
     section = name = ""
     for line in text.split("\n"):
         line = line.strip()
         if line.startswith("["):
-            section, _, name = line.strip("[]").partition(" ")
-            section, name = section.lower(), name.strip().strip('"')
-        elif section in ("remote", "url") and "=" in line:
-            key, _, value = line.partition("=")
-            key, value = key.strip().lower(), value.strip().strip('"')
-            if section == "remote" and key == "url":
-                remotes.setdefault(name, value)
-            elif key == "insteadof":
-                short[value] = name
-    return remotes, short
+            head, _, line = line[1:].partition('"]' if '"]' in line else "]")
+            section, _, name = head.partition(" ")
+            section, name, line = section.lower(), name.strip().strip('"'), line.strip()
+        if line[:1] not in ("", "#", ";"):
+            key, equals, value = line.partition("=")
+            value = value.strip() if equals else "true"
+            if value[:1] == '"':
+                value = value[1:].partition('"')[0]
+            elif " #" in value or " ;" in value:
+                value = value.partition(" #")[0].partition(" ;")[0].strip()
+            yield section, name, key.strip().lower(), value
 
 
 def normalise_remote(url: str) -> str:
@@ -673,7 +640,7 @@ def normalise_remote(url: str) -> str:
 
 
 def _split_url(url: str) -> Tuple[str, str]:
-    """Return the host and path of a URL, "" twice for a relative path."""
+    """Return the host and path of a URL, or two ""."""
     if "://" in url:
         scheme, _, rest = url.partition("://")
         if scheme.lower() == "file":
@@ -693,7 +660,7 @@ def _split_url(url: str) -> Tuple[str, str]:
 
 
 def slug(text: str, most: int = 40) -> str:
-    """Return text as `[a-z0-9-]`, at most `most` characters.
+    """Return text as `[a-z0-9-]`.
 
     Nothing else from outside ever enters a path, a record's file name apart.
     """
@@ -707,9 +674,9 @@ def slug(text: str, most: int = 40) -> str:
 
 
 def file_slug(title: str, most: int = 40) -> str:
-    """Return a title as letters and digits of any script.
+    """Return a title as letters and digits for a file's name.
 
-    It names a record's file: small and composed (NFC), so that every file system keeps it as it is.
+    Of any script, small and composed (NFC), so that every file system keeps it as it is.
     """
     if title.isascii():
         return slug(title, most)
@@ -732,11 +699,6 @@ def valid_id(text: object) -> str:
 
     Valid: `[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot.
     """
-    if (
-        not isinstance(text, str)
-        or not 0 < len(text) <= 128
-        or text[0] == "."
-        or not text.isascii()
-    ):
+    if not isinstance(text, str) or not text.isascii() or text[:1] in ("", "."):
         return ""
-    return text if all(c.isalnum() or c in "._-" for c in text) else ""
+    return text if len(text) <= 128 and all(c.isalnum() or c in "._-" for c in text) else ""

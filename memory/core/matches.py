@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Expansion(dict[str, "Tuple[str, ...]"]):
-    """Map raw token -> its terms, shared by all queries of a process."""
+    """Map each raw token to its terms, for all queries."""
 
     def __init__(self, stop: frozenset[str] = tokeniser.STOP) -> None:
         super().__init__()

@@ -66,10 +66,7 @@ PRIVATE_PAIRS = (
 
 
 def strip_hidden(value: str) -> str:
-    """Return text without escape sequences and hidden characters.
-
-    Tabs and line ends stay.
-    """
+    """Return text without escape sequences and hidden characters, lines kept."""
     if value.isascii() and value.isprintable():
         return value
     import re
@@ -95,13 +92,12 @@ def shorten(value: str, most: int) -> str:
 
 def format_count(number: int, noun: str) -> str:
     """Return `1 record`, `2 records`, `1,234 fixes`."""
-    return "{:,} {}{}".format(
-        number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
-    )
+    plural = "" if number == 1 else "es" if noun.endswith("x") else "s"
+    return "{:,} {}{}".format(number, noun, plural)
 
 
 def format_age(seconds: float) -> str:
-    """Return an age as text, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    """Return an age as text, such as `5m`, `12d` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),
@@ -115,10 +111,7 @@ def format_age(seconds: float) -> str:
 
 
 def count_columns(value: str) -> int:
-    """Return the number of terminal columns of a text.
-
-    Two for a wide East Asian character, none for a combining character.
-    """
+    """Return the number of terminal columns of a text."""
     if value.isascii():
         return len(value)
     from unicodedata import category, combining, east_asian_width
@@ -155,7 +148,7 @@ def clip_at_word(line: str, most: int) -> str:
     if len(line) <= most:
         return line
     end, close = most - 1, ""
-    for start, after in find_code_spans(line) if "`" in line else ():
+    for start, after in find_code_spans(line):
         if start < end < after and start > most // 2:
             end = start
         elif start < end < after:
@@ -170,6 +163,8 @@ def clip_at_word(line: str, most: int) -> str:
 
 def find_code_spans(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each piece of code between backticks."""
+    if "`" not in text:
+        return []
     import re
 
     code = re.finditer(r"(?<!`)(`{1,20})(?!`)[^\n]*?[^`\n]\1(?!`)", text)
@@ -177,37 +172,29 @@ def find_code_spans(text: str) -> list[tuple[int, int]]:
 
 
 def escape_invisible(value: str) -> str:
-    r"""Return text with invisible characters written out, such as `\u{202e}`.
-
-    For content that is to be approved.
-    """
+    r"""Return text with invisible characters written out, such as `\u{202e}`."""
     import re
     from unicodedata import category
 
-    def shown(char: str) -> str:
-        seen = (
-            char.isprintable()
-            and category(char) != "Cf"
-            and (char.isascii() or not re.match(HIDDEN, char))
-        )
-        if seen or char in "\n\t":
-            return char
-        return "\\u{%x}" % ord(char)
+    def is_visible(char: str) -> bool:
+        if not char.isprintable() or category(char) == "Cf":
+            return char in "\n\t"
+        return char.isascii() or not re.match(HIDDEN, char)
 
-    return "".join(map(shown, value))
+    return "".join(char if is_visible(char) else "\\u{%x}" % ord(char) for char in value)
 
 
 def mask_code(text: str) -> str:
     """Return a text with NUL for each character of code between backticks."""
     parts, at = [], 0
-    for start, end in find_code_spans(text) if "`" in text else ():
+    for start, end in find_code_spans(text):
         parts += [text[at:start], "\0" * (end - start)]
         at = end
     return "".join([*parts, text[at:]])
 
 
 def strip_bold(line: str) -> str:
-    """Return a line without its marks of bold; code stays as it is."""
+    """Return a line without its marks of bold outside code."""
     if "**" not in line:
         return line
     import re
@@ -227,11 +214,11 @@ def strip_bold(line: str) -> str:
 def split_sentences(line: str) -> list[str]:
     """Return the sentences of a line of prose, none inside code."""
     parts, at = [], 0
-    for start, end in find_code_spans(line) if "`" in line else ():
+    for start, end in find_code_spans(line):
         parts += [_break_sentences(line[at:start]), line[start:end]]
         at = end
-    whole = "".join([*parts, _break_sentences(line[at:])])
-    return [one for one in map(str.strip, whole.split("\n")) if one]
+    lines = "".join([*parts, _break_sentences(line[at:])]).split("\n")
+    return list(filter(None, map(str.strip, lines)))
 
 
 def _break_sentences(prose: str) -> str:
@@ -241,7 +228,7 @@ def _break_sentences(prose: str) -> str:
 
 
 def find_private_pairs(lower: str) -> list[tuple[int, int]]:
-    """Return the spans of text in other spellings of <private>.
+    """Return the spans of parts like `[private]…[/private]`.
 
     Only where they are closed: such brackets may mean something else.
     """
@@ -254,20 +241,23 @@ def find_private_pairs(lower: str) -> list[tuple[int, int]]:
                 break
             found.append((start, end + len(closing)))
             start = lower.find(opening, end)
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(found):
-        if joined and start < joined[-1][1]:
-            start, end = joined[-1][0], max(end, joined.pop()[1])
-        joined.append((start, end))
-    return joined
+    return merge_overlapping(found)
+
+
+def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return sorted spans, overlapping ones as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            start, end = merged[-1][0], max(end, merged.pop()[1])
+        merged.append((start, end))
+    return merged
 
 
 def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return `most` characters of a text around a sought word.
+    """Return a text around a sought word, the heading above first.
 
-    sought: words in order of preference.
-    start: search from this index on.
-    The heading above comes first.
+    sought: words in order of preference.  start: search from this index on.
     """
     if len(text) <= most:
         return text

@@ -51,37 +51,18 @@ STATUSES = ("active", "done", "dropped")
 TWO_SESSIONS = "dayleaf: two sessions say so"  # `accepted_by` of a learning that was met twice
 HARVEST_KEY = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
-UNTITLED = (
-    "",
-    "readme",
-    "index",
-    "untitled",
-    "unbenannt",
-    "note",
-    "notes",
-    "memo",
-    "document",
-    "제목 없음",
-    "無題",
-    "无标题",
-    "未命名",
-)  # names of a note that say nothing of it
+# names of a note that say nothing of it
+UNTITLED = "|readme|index|untitled|unbenannt|note|notes|memo|document|제목 없음|無題|无标题|未命名"
 # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
 READ_LIMIT = 1 << 20
-OBSIDIAN_FIELDS = (
-    "title",
-    "date",
-    "time",
-)  # that Obsidian fills in where a note is made of a template
+# what Obsidian fills in where a note is made of a template
+OBSIDIAN_FIELDS = ("title", "date", "time")
 _TRUE = ("true", "yes", "on", "1", "y")
 _KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
-    """A typed edge to another record: Link(relation, target).
-
-    The target is an id, a name or a title.
-    """
+    """A typed edge to another record.  target: an id, a name or a title."""
 
     __slots__ = ()
 
@@ -90,7 +71,6 @@ class Link(tuple):  # type: ignore[type-arg]
 
     @property
     def relation(self) -> str:
-        """The kind of edge, such as `related_to`."""
         return str(self[0])
 
     @property
@@ -101,7 +81,6 @@ class Link(tuple):  # type: ignore[type-arg]
 class Record:
     """A record, to be treated as frozen.
 
-    `replaced` makes a changed copy.
     name: its path in the index, such as `p/learnings/x.md`.
     accepted: False for a candidate, a learning that nobody accepted.
     meta: all keys as written.
@@ -110,33 +89,8 @@ class Record:
     tier: `p`, `s`, `g` or `a`.
     problems: lines such as `line 3: ...; remedy`.
     unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and of a
-        guessed record nothing counts that has authority: no rationale, no `script`, no path.
+    guessed record nothing counts that has authority: no rationale, no `script`, no path.
     """
-
-    __slots__ = (
-        "accepted",
-        "body",
-        "checksum",
-        "confidence",
-        "created",
-        "guessed",
-        "id",
-        "kind",
-        "links",
-        "meta",
-        "name",
-        "pinned",
-        "problems",
-        "size",
-        "source",
-        "tags",
-        "tier",
-        "title",
-        "topics",
-        "unsure",
-        "updated",
-        "versions",
-    )
 
     def __init__(
         self,
@@ -173,9 +127,7 @@ class Record:
         self.unsure, self.guessed = unsure, guessed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Record) and all(
-            getattr(self, s) == getattr(other, s) for s in self.__slots__
-        )
+        return isinstance(other, Record) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash((self.name, self.checksum))
@@ -185,7 +137,7 @@ class Record:
 
     def replaced(self, **changes: Any) -> Record:
         """Return a copy with some fields changed."""
-        return Record(**{**{slot: getattr(self, slot) for slot in self.__slots__}, **changes})
+        return Record(**{**vars(self), **changes})
 
     @property
     def tokens(self) -> int:
@@ -201,10 +153,9 @@ class Record:
 
     @property
     def ended(self) -> float:
-        """The instant of the last thing that a session's record tells."""
-        until = self.meta.get("until") if self.kind in DATED_KINDS else None
-        told = clock.parse(until) if isinstance(until, str) else None
-        return max(self.created, told or 0.0)
+        """The last instant that a session's record tells of."""
+        until = meta_text(self, "until") if self.kind in DATED_KINDS else ""
+        return max(self.created, clock.parse(until) or 0.0)
 
     @property
     def derived_from(self) -> Tuple[str, ...]:
@@ -218,18 +169,12 @@ class Record:
 
     @property
     def rationale(self) -> str:
-        """The reason for a rule, on one line, or "".
-
-        "" too where the frontmatter was guessed.
-        """
+        """The reason for a rule, "" in a guessed frontmatter."""
         return "" if self.guessed else _join_text(self.meta.get("rationale"))
 
     @property
     def end(self) -> str:
-        """The kind of this record as the end of a link.
-
-        For a resource its type, `script` or `doc`.
-        """
+        """The kind of a record in links: a resource is `script` or `doc`."""
         if self.kind != "resource":
             return self.kind
         is_script = not self.guessed and _join_text(self.meta.get("type")).lower() == "script"
@@ -237,20 +182,16 @@ class Record:
 
     @property
     def path(self) -> str:
-        """The path of a resource as written, or "".
-
-        "" too where the frontmatter was guessed.
-        """
-        said = self.meta.get("path")
-        return said.strip() if isinstance(said, str) and not self.guessed else ""
+        """The path of a resource, "" in a guessed frontmatter."""
+        return "" if self.guessed else meta_text(self, "path")
 
     @property
     def status(self) -> str:
         """The status of a plan; "" for other kinds."""
         if self.kind != "plan":
             return ""
-        said = _join_text(self.meta.get("status")).lower()
-        return said if said in STATUSES else "active"
+        status = _join_text(self.meta.get("status")).lower()
+        return status if status in STATUSES else "active"
 
     @property
     def active(self) -> bool:
@@ -260,7 +201,7 @@ class Record:
 def from_bytes(name: str, data: bytes, mtime: float) -> Record:
     """Return the record in a file's bytes; never raises for content.
 
-    name: its path in the index.  mtime: the file's.
+    name: its path in the index.
     """
     return _build_record(name, data, mtime, frontmatter.parse(data))
 
@@ -289,27 +230,29 @@ def _build_record(name: str, data: bytes, mtime: float, page: frontmatter.Page) 
         page.body,
         _find_created(name, meta, mtime, problems),
         _read_instant(meta, "updated", problems) or mtime,
-        parse_labels([meta.get("tags"), *find_tags(own_text)]),
-        parse_labels(meta.get("topics")),
-        parse_labels(meta.get("versions")),
-        _collect_links(meta.get("links"), own_text),
-        source,
-        confidence,
-        is_true(meta.get("pinned")),
-        _is_accepted(kind, source, meta),
-        meta,
-        files.sha256(data),
-        len(data),
-        name[:1],
-        tuple(problems),
-        tuple(page.unsure),
-        page.guessed,
+        tags=parse_labels([meta.get("tags"), *find_tags(own_text)]),
+        topics=parse_labels(meta.get("topics")),
+        versions=parse_labels(meta.get("versions")),
+        links=_collect_links(meta.get("links"), own_text),
+        source=source,
+        confidence=confidence,
+        pinned=is_true(meta.get("pinned")),
+        accepted=_is_accepted(kind, source, meta),
+        meta=meta,
+        checksum=files.sha256(data),
+        size=len(data),
+        tier=name[:1],
+        problems=tuple(problems),
+        unsure=tuple(page.unsure),
+        guessed=page.guessed,
     )
 
 
 def _is_accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
-    said = meta.get("accepted")
-    return kind != "learning" or (is_true(said) if said or source == "auto" else True)
+    accepted = meta.get("accepted")
+    if kind != "learning" or not (accepted or source == "auto"):
+        return True
+    return is_true(accepted)
 
 
 def make_derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
@@ -349,7 +292,6 @@ def parse_labels(value: Any) -> Tuple[str, ...]:
 
 
 def _check_kind_keys(kind: str, meta: Dict[str, Any], problems: List[str]) -> None:
-    """Add the faults of a rule's or plan's keys to `problems`."""
     if kind == "rule" and not _join_text(meta.get("rationale")):
         problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
     if kind == "plan" and meta.get("status"):
@@ -380,7 +322,6 @@ def find_wiki_links(body: str) -> Tuple[str, ...]:
 
 
 def _is_attachment(target: str) -> bool:
-    """Tell whether a wiki link names a file other than a note."""
     return "." in target[-6:] and target[-3:].lower() != ".md"
 
 
@@ -395,9 +336,8 @@ def find_tags(body: str) -> Tuple[str, ...]:
     """
     found: Dict[str, None] = {}
     for line, code in tokeniser.mark_code(body.split("\n") if "#" in body else ()):
-        if code or "#" not in line:
-            continue
-        for word in " ".join(line.split("`")[::2]).split():
+        prose = "" if code or "#" not in line else " ".join(line.split("`")[::2])
+        for word in prose.split():
             word = word.lstrip("(")
             tag = word[1:].rstrip(".,;:!?)\"'")
             if word[:1] == "#" and _is_tag(tag):
@@ -416,17 +356,16 @@ def parse_steps(body: str) -> List[Tuple[int, bool, str]]:
 
     A step is a task item `- [ ]` or `- [x]` outside fenced code.  Lines count from 0.
     """
-    found: List[Tuple[int, bool, str]] = []
-    for number, (line, code) in enumerate(
-        tokeniser.mark_code(body.split("\n") if "[" in body else ())
-    ):
+    steps: List[Tuple[int, bool, str]] = []
+    lines = body.split("\n") if "[" in body else ()
+    for number, (line, code) in enumerate(tokeniser.mark_code(lines)):
         bullet, rest, *_ = [*line.split(None, 1), "", ""]
-        listed = bullet in ("-", "*", "+", "•") or (
-            bullet[:-1].isdigit() and bullet[-1:] in (".", ")")
-        )
-        if listed and not code and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
-            found.append((number, rest[1] != " ", rest[3:].strip()))
-    return found
+        is_numbered = bullet[:-1].isdigit() and bullet[-1:] in (".", ")")
+        if code or not (is_numbered or bullet in ("-", "*", "+", "•")):
+            continue
+        if rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
+            steps.append((number, rest[1] != " ", rest[3:].strip()))
+    return steps
 
 
 def _join_text(value: Any) -> str:
@@ -440,40 +379,40 @@ def _flatten(value: Any) -> List[str]:
         return [value]
     if isinstance(value, dict):
         return ["%s: %s" % (key, ", ".join(_flatten(item))) for key, item in value.items()]
-    return (
-        [one for item in value for one in _flatten(item)]
-        if isinstance(value, (list, tuple))
-        else []
-    )
+    if not isinstance(value, (list, tuple)):
+        return []
+    return [text for item in value for text in _flatten(item)]
 
 
 def _read_kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
-    parts = [part for at, part in enumerate(name.split("/")) if at != 1 or part != "archive"]
-    folder = _KIND_OF_FOLDER.get(parts[1], "") if len(parts) > 2 else ""
-    said = _join_text(meta.get("kind")).lower()
-    if said in FOLDERS:
-        return said
-    kind = folder or ("resource" if name[:2] == ADDED + "/" else "learning")
-    if said:
+    written = _join_text(meta.get("kind")).lower()
+    if written in FOLDERS:
+        return written
+    parts = name.split("/")
+    if parts[1:2] == ["archive"]:
+        del parts[1]
+    kind = "resource" if name[:2] == ADDED + "/" else "learning"
+    kind = _KIND_OF_FOLDER.get(parts[1], kind) if len(parts) > 2 else kind
+    if written:
         problems.append(
             "line 1: the kind '%s' is not one of %s; read as a %s"
-            % (said[:40], ", ".join(KINDS), kind)
+            % (written[:40], ", ".join(KINDS), kind)
         )
     return kind
 
 
 def _read_id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
-    said = meta.get("id")
-    if isinstance(said, str) and said:
+    written = meta.get("id")
+    if isinstance(written, str) and written:
         # An id stands in what the model reads and in commands it is told to run, so it is nothing
         # but a word of any script; other tools' ids look like paths (`2025-11-10/013435_9fa8`), and
         # no id ever becomes one.
         if (
-            len(said) <= 128
-            and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
-            and all(part.strip(".") for part in said.split("/"))
+            len(written) <= 128
+            and all(c.isalnum() or c in "._-/:+@#=,~%" for c in written)
+            and all(part.strip(".") for part in written.split("/"))
         ):
-            return said
+            return written
         problems.append(
             "line 1: the id is not usable and was ignored; write letters, digits and any of "
             "`._-/:+@#=,~%`, or remove it"
@@ -484,25 +423,25 @@ def _read_id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) ->
 def _read_choice(
     meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: str, problems: List[str]
 ) -> str:
-    said = _join_text(meta.get(key)).lower()
-    if said in allowed:
-        return said
-    if said:
+    value = _join_text(meta.get(key)).lower()
+    if value in allowed:
+        return value
+    if value:
         problems.append(
             "line 1: %s '%s' is not one of %s; read as %s"
-            % (key, said[:40], ", ".join(allowed), default)
+            % (key, value[:40], ", ".join(allowed), default)
         )
     return default
 
 
 def _find_title(name: str, meta: Dict[str, Any], body: str) -> str:
-    said = _join_text(meta.get("title"))
-    if said:
-        return said
-    first = find_heading(body)
-    if name[:1] == ADDED and (not first or has_template_fields(first)):
-        first = note_name(name)
-    return first or _find_first_line(body) or name.rpartition("/")[2].rpartition(".")[0] or name
+    title = _join_text(meta.get("title"))
+    if title:
+        return title
+    heading = find_heading(body)
+    if name[:1] == ADDED and (not heading or has_template_fields(heading)):
+        heading = note_name(name)
+    return heading or _find_first_line(body) or name.rpartition("/")[2].rpartition(".")[0] or name
 
 
 def _find_first_line(body: str) -> str:
@@ -555,7 +494,10 @@ def _is_jekyll_post(stem: str) -> bool:
 
 
 def note_name(path: str) -> str:
-    """Return a note's name, "" for a file named by a date or `README`."""
+    """Return a note's name, "" where it tells nothing.
+
+    A date, `README` or a hash tells nothing.
+    """
     stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
     if _is_jekyll_post(stem):
@@ -566,9 +508,9 @@ def note_name(path: str) -> str:
 
 
 def _is_meaningful_name(stem: str) -> bool:
-    letters = [c for c in stem if c.isalpha()]
+    letters = list(filter(str.isalpha, stem))
     least = 3 if stem.isascii() else 1
-    if len(letters) < least or stem.lower().rstrip(" ()0123456789") in UNTITLED:
+    if len(letters) < least or stem.lower().rstrip(" ()0123456789") in UNTITLED.split("|"):
         return False
     is_hash = all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem)
     return not is_hash
@@ -576,61 +518,55 @@ def _is_meaningful_name(stem: str) -> bool:
 
 def find_heading(body: str) -> str:
     """Return the first level-one heading outside fenced code, or ""."""
-    at = 0 if body.startswith("# ") else body.find("\n# ") + 1
-    while at or body.startswith("# "):
-        if not (body.count("\n```", 0, at) + body.startswith("```")) % 2:
-            line = " ".join(body[at + 2 : at + 1000].partition("\n")[0].split())
-            if line:
-                return line[:200]
-        at = body.find("\n# ", at + 1) + 1
-        if not at:
-            break
+    text = "\n" + body
+    at = text.find("\n# ")
+    while at >= 0:
+        line = " ".join(text[at + 3 : at + 1001].partition("\n")[0].split())
+        if line and not text.count("\n```", 0, at) % 2:
+            return line[:200]
+        at = text.find("\n# ", at + 1)
     return ""
 
 
 def _read_instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[float]:
-    said = meta.get(key)
-    if not said:
+    value = meta.get(key)
+    if not value:
         return None
-    found = clock.parse(said) if isinstance(said, str) else None
-    if found is None:
+    instant = clock.parse(value) if isinstance(value, str) else None
+    if instant is None:
         problems.append(
             "line 1: %s '%s' is not a date; write it as 2026-11-21 or 2026-11-21T14:30:52Z"
-            % (key, _join_text(said)[:40])
+            % (key, _join_text(value)[:40])
         )
-    return found
+    return instant
 
 
 def _find_created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str]) -> float:
-    found = _read_instant(meta, "created", problems)
-    if found is None:
-        found = _read_instant(meta, "date", [])
-    if found is None:
-        found = clock.date_in_path(name)
-    return mtime if found is None else found
+    for key, faults in (("created", problems), ("date", [])):
+        instant = _read_instant(meta, key, faults)
+        if instant is not None:
+            return instant
+    dated = clock.date_in_path(name)
+    return mtime if dated is None else dated
 
 
 def _collect_links(value: Any, body: str) -> Tuple[Link, ...]:
-    found: Dict[Link, None] = {}
-    for link in parse_links(value):
-        found[link] = None
-    for target in find_wiki_links(body):
-        found[Link("related_to", target)] = None
-    return tuple(found)
+    wiki = [Link("related_to", target) for target in find_wiki_links(body)]
+    return tuple(dict.fromkeys([*parse_links(value), *wiki]))
 
 
 def parse_links(value: Any) -> List[Link]:
-    """Return the links of the key `links`, in order, any form."""
+    """Return the links in a value of the key `links`, in order."""
     if isinstance(value, dict):
         if "target" in value:
             pairs = [(_join_text(value.get("relation")), value["target"])]
         else:
             pairs = [(str(key), item) for key, item in value.items()]
         return [
-            Link(_normalise_relation(relation), _parse_target(one))
+            Link(_normalise_relation(relation), _parse_target(text))
             for relation, item in pairs
-            for one in _flatten(item)
-            if _parse_target(one)
+            for text in _flatten(item)
+            if _parse_target(text)
         ]
     if isinstance(value, str):
         found = []
@@ -644,12 +580,12 @@ def parse_links(value: Any) -> List[Link]:
     return [link for item in value for link in parse_links(item)] if isinstance(value, list) else []
 
 
-def _normalise_relation(said: str) -> str:
-    return said.strip().lower().replace("-", "_").replace(" ", "_") or "related_to"
+def _normalise_relation(text: str) -> str:
+    return text.strip().lower().replace("-", "_").replace(" ", "_") or "related_to"
 
 
-def _parse_target(said: str) -> str:
-    said = said.strip()
-    if said.startswith("[[") and said.endswith("]]"):
-        said = said[2:-2].partition("|")[0].partition("#")[0]
-    return said.strip()
+def _parse_target(text: str) -> str:
+    text = text.strip()
+    if text.startswith("[[") and text.endswith("]]"):
+        text = text[2:-2].partition("|")[0].partition("#")[0]
+    return text.strip()

@@ -124,11 +124,9 @@ def split(text: str, table: Table = _SEEN) -> List[str]:
 def expand(
     raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None
 ) -> Terms:
-    """Return the (term, weight) pairs of a raw token.
+    """Return the (term, weight) pairs of a raw token, () for noise.
 
-    stop: words to leave out.
-    stems: a remembering `stem`, for builders.
-    () for stop words and noise.
+    stop: words to leave out.  stems: a remembering `stem`, for builders.
     """
     stems = stems or stem
     word = raw.strip(_EDGE)
@@ -191,23 +189,20 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
     if len(word) <= LONGEST or not _is_base64(pieces):
         for piece in pieces:
             _add_identifier_terms(piece, stop, stems, found)
-        whole, weight = _join_compound(low)
-        if whole and len(whole) <= LONGEST:
-            found.setdefault(whole, weight)
+        joined, weight = _join_compound(low)
+        if joined and len(joined) <= LONGEST:
+            found.setdefault(joined, weight)
     return tuple(found.items())
 
 
 def _is_base64(pieces: List[str]) -> bool:
     """Tell whether a long word looks like base64 rather than a path."""
-    odd = sum(
-        not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
-        for piece in pieces
-    )
-    return len(pieces) <= max(1, 4 * odd)
+    mixed = [p for p in pieces if not (p.isalpha() or p.islower() or p.isupper() or p.isdigit())]
+    return len(pieces) <= max(1, 4 * len(mixed))
 
 
 def _join_compound(low: str) -> Tuple[str, float]:
-    """Return a compound's term as one word and its weight, "" for none."""
+    """Return (a compound as one word or "", its weight)."""
     file = low.rpartition("/")[2].strip("_")
     point = file.rfind(".")
     if point >= 0:
@@ -220,29 +215,28 @@ def _join_compound(low: str) -> Tuple[str, float]:
 def _add_identifier_terms(
     word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]
 ) -> None:
-    """Add the terms of one identifier: the whole, then its parts."""
     if not word.isascii():
         for term, weight in _non_ascii_terms(word, stop, stems):
             if weight > found.get(term, 0.0):
                 found[term] = weight
         return
+    if len(word) > LONGEST:
+        return
     low = word.lower()
     if word.isalpha() and (low == word or word.isupper() or word[1:].islower()):
-        if low not in stop and len(word) <= LONGEST:
+        if low not in stop:
             found[stems(low)] = 1.0
-        return
-    if len(word) > LONGEST:
         return
     found[low.replace("_", "")] = 1.0
     for piece in word.split("_"):
-        parts = _split_identifier(piece)
-        if len(parts) > 1 and len(piece) < len(word):
+        parts, is_inner = _split_identifier(piece), len(piece) < len(word)
+        if len(parts) == 1 and not is_inner:
+            continue
+        if len(parts) > 1 and is_inner:
             found.setdefault(piece.lower(), PART)
-        for part in parts if len(parts) > 1 or len(piece) < len(word) else ():
-            if len(part) > 1 or part.isdigit():
-                part = part.lower()
-                if part not in stop:
-                    found.setdefault(stems(part), PART)
+        for part in map(str.lower, parts):
+            if part not in stop and (len(part) > 1 or part.isdigit()):
+                found.setdefault(stems(part), PART)
 
 
 def _split_identifier(piece: str) -> List[str]:
@@ -250,12 +244,7 @@ def _split_identifier(piece: str) -> List[str]:
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
-    if (
-        "d" in shape
-        and len(piece) >= _HASH
-        and _HEX.issuperset(piece.lower())
-        and shape.count("d") > 1
-    ):
+    if len(piece) >= _HASH and shape.count("d") > 1 and _HEX.issuperset(piece.lower()):
         return [piece]
     parts: List[str] = []
     start = 0
@@ -312,7 +301,6 @@ def _expand_cjk(run: str) -> Terms:
 
 
 def _hiragana_weight(run: str) -> float:
-    """Return the weight of a CJK run, ENDING for hiragana alone."""
     return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 
 
@@ -348,10 +336,7 @@ def count_utf16(text: str) -> int:
 
 
 class Stems(dict[str, str]):
-    """Map word -> stem, each computed once.
-
-    A builder meets the parts of identifiers again and again.
-    """
+    """Map word -> stem, each computed once."""
 
     def __missing__(self, word: str) -> str:
         self[word] = found = stem(word)

@@ -14,7 +14,7 @@ from memory.core.layout import ADDED, FOLDERS, SHARED, is_kind_allowed, is_recor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple, Union
+    from typing import Any, Callable, Iterable, Iterator, List, Tuple, Union
 
     from memory.core.layout import Place
 
@@ -39,6 +39,7 @@ PRIVATE_ONLY = (
     "conversations and notes stay in the private tier",
     "move what is in it to the private tier's folder, or delete it",
 )
+TOO_DEEP = ("nested more than %d folders deep" % DEPTH_LIMIT, "move it up")
 COPY = ("a copy left by a sync program", "merge it into the record by hand, then delete it")
 OUTSIDE, IRREGULAR = "a link out of the store", "not a regular file"
 REMEDIES = {
@@ -49,75 +50,116 @@ REMEDIES = {
 
 
 class Listing:
-    """The result of a walk over a place, shared by its readers.
+    """The files and folders of a place.
 
-    found, folders: as `walk` returns.  left: the entries left out, with reason and remedy.
+    found: (name, path, mtime in ns, size) of each file.
+    folders: (name, mtime in ns) of the roots of tiers and the folders in them; mtime 0 for one that
+    is absent or leads elsewhere.
+    left: the entries left out, with reason and remedy.
+    Directory links are not followed; a linked file counts only where it resolves inside its tier.
     """
 
-    __slots__ = ("folders", "found", "left")
-
-    def __init__(self, place: Place, kinds: Iterable[str] = FOLDERS):
+    def __init__(self, place: Place, kinds: Iterable[str] = FOLDERS, most: int = sys.maxsize):
+        """Walk the folders of some kinds; never raises.  most: files in `found`."""
+        self.found: List[Found] = []
+        self.folders: List[Tuple[str, int]] = []
         self.left: List[Skip] = []
-        self.found, self.folders = walk(place, kinds, self.left, sys.maxsize)
+        self._most = most
+        for letter, root in place.tiers():
+            self._walk_tier(place, letter, root, kinds)
+
+    def _walk_tier(self, place: Place, letter: str, root: str, kinds: Iterable[str]) -> None:
+        mtime_ns, fault = _stat_root(place, letter, root)
+        self.folders.append((letter, mtime_ns))
+        self._leave_out(letter, fault)
+        if letter == ADDED:  # a folder of somebody's, of which every file may be a record
+            scope = letter + "/" + place.scope
+            self._walk_folder(scope, root, root, 0)
+            closed = tuple("%s/%s/" % (scope, folder) for folder in read_template_folders(root))
+            self.found = [file for file in self.found if not file[0].startswith(closed)]
+            return
+        for kind in kinds:
+            name, path = letter + "/" + FOLDERS[kind], root + "/" + FOLDERS[kind]
+            reason = () if fault else _find_kind_fault(kind, letter, path)
+            self._leave_out(name, reason)
+            if not is_kind_allowed(kind, letter):
+                continue
+            if fault or reason:
+                self.folders.append((name, 0))
+            else:
+                self._walk_folder(name, path, root, 0)
+
+    def _leave_out(self, name: str, fault: Fault) -> None:
+        if fault:
+            self.left.append((name, *fault))
+
+    def _walk_folder(self, name: str, path: str, root: str, depth: int) -> None:
+        try:
+            # Before the listing: a file that comes in between makes the folder look changed, never
+            # unchanged.
+            mtime_ns = files.posix.stat(path).st_mtime_ns
+            entries = list(files.posix.scandir(path))
+        except OSError as error:
+            if not depth:
+                self.folders.append((name, 0))
+            if error.errno != _ABSENT:
+                self.left.append((name, *_describe_error(error)))
+            return
+        self.folders.append((name, mtime_ns))
+        ends, prefix, base, found = record_suffixes(name), name + "/", path + "/", self.found
+        for entry in entries:
+            file = entry.name
+            try:
+                if file.endswith(ends) and is_record(file, ends):
+                    # recall compares every file: a call less each is 5 ms at 10,000
+                    stat = entry.stat(follow_symlinks=False)
+                    if stat.st_mode & TYPE == _LINK:
+                        stat = _stat_linked(entry, root)
+                    if stat.st_mode & TYPE == REGULAR:
+                        if len(found) < self._most:
+                            found.append(
+                                (prefix + file, base + file, stat.st_mtime_ns, stat.st_size)
+                            )
+                        continue
+                    if stat.st_mode & TYPE != _FOLDER:
+                        raise OSError(22, IRREGULAR)
+                if file[0] != "." and entry.is_dir(follow_symlinks=False):
+                    self._enter(prefix + file, base + file, root, depth + 1)
+                elif file[0] not in ".#":
+                    self._leave_out(prefix + file, _find_entry_fault(entry, ends))
+            except OSError as error:
+                if is_record(file, ends):
+                    self.left.append((prefix + file, *_describe_error(error, entry.is_symlink())))
+
+    def _enter(self, name: str, path: str, root: str, depth: int) -> None:
+        if name.endswith("/" + PACKAGES):
+            return
+        if depth > DEPTH_LIMIT:
+            self.left.append((name, *TOO_DEEP))
+        else:
+            self._walk_folder(name, path, root, depth)
+
+
+def walk(
+    place: Place, kinds: Iterable[str] = FOLDERS, most: int = MOST_FILES
+) -> Tuple[List[Found], List[Tuple[str, int]]]:
+    """Return `found` and `folders` of a place's Listing."""
+    listing = Listing(place, kinds, most)
+    return listing.found, listing.folders
 
 
 def written_at(found: Found) -> float:
     """Return a record's date by its path, else by its file.
 
-    Seconds since the epoch.  An import writes the newest
-    session first, so its files' times say nothing of what is new.
+    Seconds since the epoch.  An import writes the newest session first, so its files' times say
+    nothing of what is new.
     """
-    told = clock.date_in_path(found[0])
-    return found[2] / 1e9 if told is None else told
-
-
-def walk(
-    place: Place,
-    kinds: Iterable[str] = FOLDERS,
-    skipped: Optional[List[Skip]] = None,
-    most: int = MOST_FILES,
-) -> Tuple[List[Found], List[Tuple[str, int]]]:
-    """Return (files, folders with their mtime in ns) of a place.
-
-    Roots of tiers first, then their contents.  A root or a kind's folder has mtime 0 where it is
-    absent or leads elsewhere.  Directory links are not followed; a linked file counts only where it
-    resolves inside its tier.
-    kinds: the kinds whose folders are wanted.
-    skipped: takes every entry left out, with its reason and remedy.
-    most: the greatest number of files returned.
-    Never raises: an entry's failure is its own fault.
-    """
-    found: List[Found] = []
-    folders: List[Tuple[str, int]] = []
-    for letter, root in place.tiers():
-        mtime_ns, fault = _stat_root(place, letter, root)
-        folders.append((letter, mtime_ns))
-        _report(skipped, letter, fault)
-        if letter == ADDED:  # a folder of somebody's, of which every file may be a record
-            scope = letter + "/" + place.scope
-            _walk_folder(scope, root, root, found, folders, skipped, most, 0)
-            found = _drop_templates(found, scope, root)
-            continue
-        for kind in kinds:
-            name, path = letter + "/" + FOLDERS[kind], root + "/" + FOLDERS[kind]
-            reason = () if fault else _find_kind_fault(kind, letter, path)
-            _report(skipped, name, reason)
-            if not is_kind_allowed(kind, letter):
-                continue
-            if fault or reason:
-                folders.append((name, 0))
-            else:
-                _walk_folder(name, path, root, found, folders, skipped, most, 0)
-    return found, folders
-
-
-def _report(skipped: Optional[List[Skip]], name: str, fault: Fault) -> None:
-    if fault and skipped is not None:
-        skipped.append((name, *fault))
+    dated = clock.date_in_path(found[0])
+    return found[2] / 1e9 if dated is None else dated
 
 
 def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
-    """Return (mtime in ns or 0, reason and remedy or ()) of a tier's root."""
+    """Return (mtime in ns, reason and remedy) of a tier's root."""
     fault = () if letter != SHARED or files.is_inside(root, place.root) else FOREIGN
     try:
         return files.posix.stat(root).st_mtime_ns, fault
@@ -126,85 +168,25 @@ def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
 
 
 def _find_kind_fault(kind: str, letter: str, path: str) -> Fault:
-    """Return (reason, remedy) of a kind's folder that is not walked."""
+    """Return why a kind's folder is left out, with the remedy, or ()."""
     if is_kind_allowed(kind, letter):
         return LINKED if files.is_link(path) else ()
     return PRIVATE_ONLY if files.exists(path) else ()
 
 
-def _drop_templates(found: List[Found], scope: str, root: str) -> List[Found]:
-    closed = tuple("%s/%s/" % (scope, folder) for folder in read_template_folders(root))
-    return [one for one in found if not one[0].startswith(closed)] if closed else found
+def _find_entry_fault(entry: Any, ends: Tuple[str, ...]) -> Fault:
+    """Return why an entry is left out, with the remedy, or ()."""
+    if entry.is_symlink() and entry.is_dir():
+        return LINKED
+    return COPY if entry.name.endswith(ends) else ()
 
 
-def _walk_folder(
-    name: str,
-    path: str,
-    root: str,
-    found: List[Found],
-    folders: List[Tuple[str, int]],
-    skipped: Optional[List[Skip]],
-    most: int,
-    depth: int,
-) -> None:
-    try:
-        # Before the listing: a file that comes in between makes the folder look changed, never
-        # unchanged.
-        mtime_ns = files.posix.stat(path).st_mtime_ns
-        entries = list(files.posix.scandir(path))
-    except OSError as error:
-        if not depth:
-            folders.append((name, 0))
-        if skipped is not None and error.errno != _ABSENT:
-            skipped.append((name, *_describe_error(error)))
-        return
-    folders.append((name, mtime_ns))
-    base, prefix = path + "/", name + "/"
-    ends = record_suffixes(name)
-    for entry in entries:
-        file = entry.name
-        try:
-            if file.endswith(ends) and is_record(file, ends):
-                # recall compares every file: a call less each is 5 ms at 10,000
-                stat = entry.stat(follow_symlinks=False)
-                if stat.st_mode & TYPE == _LINK:
-                    stat = entry.stat()
-                    if stat.st_mode & TYPE != _FOLDER and not files.is_inside(entry.path, root):
-                        raise OSError(1, OUTSIDE)
-                if stat.st_mode & TYPE == REGULAR:
-                    if len(found) < most:
-                        found.append((prefix + file, base + file, stat.st_mtime_ns, stat.st_size))
-                    continue
-                if stat.st_mode & TYPE != _FOLDER:
-                    raise OSError(22, IRREGULAR)
-            if file[0] != "." and entry.is_dir(follow_symlinks=False):
-                if file == PACKAGES:
-                    continue
-                if depth < DEPTH_LIMIT:
-                    _walk_folder(
-                        prefix + file, base + file, root, found, folders, skipped, most, depth + 1
-                    )
-                elif skipped is not None:
-                    skipped.append(
-                        (
-                            prefix + file,
-                            "nested more than %d folders deep" % DEPTH_LIMIT,
-                            "move it up",
-                        )
-                    )
-            elif skipped is not None and file[0] not in ".#":
-                reason = (
-                    LINKED
-                    if entry.is_symlink() and entry.is_dir()
-                    else COPY
-                    if file.endswith(ends)
-                    else ()
-                )
-                if reason:
-                    skipped.append((prefix + file, *reason))
-        except OSError as error:
-            if skipped is not None and is_record(file, ends):
-                skipped.append((prefix + file, *_describe_error(error, entry.is_symlink())))
+def _stat_linked(entry: Any, root: str) -> Any:
+    """Return the stat of a link's target; raises OSError for a file outside."""
+    stat = entry.stat()
+    if stat.st_mode & TYPE != _FOLDER and not files.is_inside(entry.path, root):
+        raise OSError(1, OUTSIDE)
+    return stat
 
 
 def read_template_folders(root: str) -> List[str]:
@@ -225,9 +207,9 @@ def walk_entries(
 ) -> Iterator[Tuple[str, str, Any]]:
     """Yield (relative name, path, stat) of all entries below a directory.
 
-    By name, a folder before its contents; the directory itself comes first, as "".  A link is
-    yielded as a link and never followed; where stat failed, its OSError takes the stat's place.
-    enter: tells by a folder's name whether to enter it.
+    By name, a folder before its contents; the directory itself comes first, as "".  A link is never
+    followed; where stat failed, its OSError takes the stat's place.  enter: tells by a folder's
+    name whether to enter it.
     """
     waiting: List[Tuple[str, str]] = [("", root)]
     while waiting:
@@ -258,12 +240,9 @@ def is_folder(stat: Any) -> bool:
 def _describe_error(error: OSError, linked: bool = False) -> Tuple[str, str]:
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
+    if error.errno == _ABSENT and linked:
+        return "a link to nothing", "remove the link"
     if error.errno == _ABSENT:
-        return (
-            ("a link to nothing", "remove the link")
-            if linked
-            else ("gone since it was listed", "nothing to do")
-        )
-    return (error.strerror or "unreadable").lower(), REMEDIES.get(
-        error.strerror or "", "mend its permissions"
-    )
+        return "gone since it was listed", "nothing to do"
+    reason = error.strerror or "unreadable"
+    return reason.lower(), REMEDIES.get(reason, "mend its permissions")

@@ -156,7 +156,7 @@ def write_handoff(
         same = before is not None and before.meta.get("session", "") == session
         if before is not None and same and store.says_again(before, title, body):
             return store.read(before.name)
-        record = store.same_lately("checkpoint", title, body)
+        record = store.same_lately(title, body)
         if record is None or not _is_session_handoff(record, session):
             record = store.add(
                 "checkpoint",

@@ -92,9 +92,9 @@ class AddedTier(Place):
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
     def state(self) -> dict[str, Any]:
-        skipped: list[walk.Skip] = []
         fault = self.fault
-        found = [] if fault else walk.walk(self, (), skipped)[0]
+        listing = None if fault else walk.Listing(self, (), walk.MOST_FILES)
+        found, skipped = (listing.found, listing.left) if listing else ([], [])
         skipped += [
             (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
         ]

@@ -35,13 +35,13 @@ def find_plan_between(store: Store, since: float, until: float) -> str:
     for name in store.names(("plan",)):
         with suppress(StoreError):
             plans.append(store.read(name))
-    plans = [
+    current = (
         plan
         for plan in plans
         if plan.kind == "plan" and plan.created <= until and (plan.active or plan.updated >= since)
-    ]
-    plans.sort(key=lambda plan: (not plan.active, -plan.created, plan.name))
-    return plans[0].id if plans else ""
+    )
+    plan = min(current, key=lambda p: (not p.active, -p.created, p.name), default=None)
+    return plan.id if plan else ""
 
 
 def count_steps(record: Record) -> tuple[int, int]:
@@ -53,32 +53,27 @@ def count_steps(record: Record) -> tuple[int, int]:
 def mark_step(data: bytes, number: int, done: bool) -> bytes:
     """Return a plan's file with one step (from 1) ticked or reopened.
 
-    Raises UsageError where there is no such step, StoreError where its line cannot be changed.
+    Raises UsageError without such a step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
     found = parse_steps(page.body)
     if not 1 <= number <= len(found):
-        raise UsageError(
-            "no step %d; %s"
-            % (
-                number,
-                "the plan has %d" % len(found) if found else "the plan has no `- [ ] …` line yet",
-            )
-        )
-    line = found[number - 1][0]
+        steps = "%d" % len(found) if found else "no `- [ ] …` line yet"
+        raise UsageError("no step %d; the plan has %s" % (number, steps))
+    line, ticked, _ = found[number - 1]
     lines = data.split(b"\n")
     at = page.head_lines + line
     if at >= len(lines) or page.body.split("\n")[line].encode("utf-8", "replace") not in lines[at]:
         raise StoreError("step %d cannot be changed safely; edit the file by hand" % number)
-    for mark in _TICKED if not done else (_OPEN,):
-        if found[number - 1][1] != done and mark in lines[at]:
-            lines[at] = lines[at].replace(mark, _OPEN if not done else _TICKED[0], 1)
-            break
+    old, new = ((_OPEN,), _TICKED[0]) if done else (_TICKED, _OPEN)
+    mark = next((mark for mark in old if mark in lines[at]), b"")
+    if ticked != done and mark:
+        lines[at] = lines[at].replace(mark, new, 1)
     return b"\n".join(lines)
 
 
 def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    """Return a plan's file with a new or extended body.  Its head stays as it is.
+    """Return a plan's file with a new or extended body.
 
     name: of the file, for the StoreError where its head was not understood.
     """
@@ -95,7 +90,6 @@ def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
 
 
 def _needs_blank_line(above: str, below: str) -> bool:
-    """Tell whether a blank line belongs between two texts."""
     last = above.rstrip().rpartition("\n")[2]
     listed = last.lstrip().startswith(_ITEM) and below.lstrip().startswith(_ITEM)
     return bool(above.strip()) and not listed

@@ -134,24 +134,22 @@ def successors_in_place(place: Place) -> dict[str, str]:
 def find_free_path(root: str, home: str, checksum: str) -> str:
     """Find a free path in a tier's archive for a record.
 
-    A path with the record's own bytes counts as free: a move was cut short.  checksum: 64 hex
-    digits, some of which make the name unique.
+    One with the record's own bytes is free: a move was cut short.  checksum: its digits make the
+    name unique.
     """
-    place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
+    away = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
-        if not files.exists(root + "/" + place) or have_same_bytes(
-            root + "/" + place, root + "/" + home
-        ):
+        path = root + "/" + away
+        if not files.exists(path) or have_same_bytes(path, root + "/" + home):
             break
-        place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
-    return place
+        away = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
+    return away
 
 
 def log(root: str, move: Move, reason: str, now: float, mode: int, session: str = "") -> None:
     """Append a move, or a forgotten session, to a tier's log.
 
-    now: seconds since the epoch, UTC.  mode: of the log's file.  Raises StoreError where the log is
-    a link elsewhere, OSError.
+    mode: of the log's file.  Raises StoreError where the log is a link elsewhere, OSError.
     """
     path = root + "/" + FOLDER + "/" + LOG
     if not files.is_inside(path, root):
@@ -163,11 +161,9 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
         "from": move.home,
         "to": move.away,
         "reason": reason,
+        **({"into": move.into} if move.into else {}),
+        **({"session": session} if session else {}),
     }
-    if move.into:
-        line["into"] = move.into
-    if session:
-        line["session"] = session
     files.append_line(path, fastjson.dump(line))
     # before the file moves: a power cut that kept the move alone would leave a record that no
     # command finds
@@ -180,30 +176,26 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 def write_git_attributes(root: str) -> None:
     """Make git keep both sides' log lines, and all line ends.
 
-    Attributes that mention the log or `text` stay.  Where they cannot be written the record still
-    can, and doctor names the log.
+    Attributes that mention the log or `text` stay.  Where this fails, doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
-        held = files.read(path) if files.exists(path) else b""
-        rules = [
-            rule
-            for rule, word in ((SAME_BYTES, b"text"), (RULE, RULE.split()[0].encode()))
-            if word not in held
-        ]
+        present = files.read(path) if files.exists(path) else b""
+        rules = "" if b"text" in present else SAME_BYTES
+        rules += "" if RULE.split()[0].encode() in present else RULE
         if not rules or not files.is_inside(path, root):
             return
-        end = "\n" if held and not held.endswith(b"\n") else ""
-        files.append(path, (end + "".join(rules)).encode())
-        if not held:
+        end = "\n" if present and not present.endswith(b"\n") else ""
+        files.append(path, (end + rules).encode())
+        if not present:
             os.chmod(path, 0o644)
 
 
 def move_file(source: str, target: str, mode: int) -> None:
-    """Move a file without ever replacing another file.
+    """Move a file without ever replacing another file; raises OSError.
 
     The file stands at both places for a moment, never at none; where it does already, the move is
-    completed.  Raises FileExistsError or another OSError.
+    completed.
     """
     try:
         os.link(source, target)

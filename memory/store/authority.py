@@ -176,7 +176,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
 
 
 def identify_caller(env: dict[str, str], parent: int) -> str:
-    """Return the caller, `session`, `typed` or `person`.  parent: this process's parent's id."""
+    """Return the caller: `session`, `typed` or `person`."""
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
     return SESSION if boundary.is_agent(env) else PERSON
@@ -218,10 +218,8 @@ def _format_refusal(verb: str, word: str, words: Sequence[str], option: str) -> 
         parts.append(option)
     typed = one_line(" ".join(parts), 120)
     if listed and verb in DECIDED:
-        return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
-            DECIDED[verb],
-            typed,
-        )
+        decides = "only a person decides on %s: run `dayleaf %s` in your own terminal"
+        return decides % (DECIDED[verb], typed)
     return "only a person may run `dayleaf %s`: type it in your own terminal" % typed
 
 
@@ -238,13 +236,10 @@ def explain_refusal(
     """
     word = words[0] if words else ""
     for option in ("", *given):
-        if _TRUST.index(caller) < _TRUST.index(
-            required_caller(verb, word, option, given.get(option, ""))
-        ):
+        required = required_caller(verb, word, option, given.get(option, ""))
+        if _TRUST.index(caller) < _TRUST.index(required):
             return _format_refusal(verb, word, words, option)
-    if caller == PERSON:
-        return ""
-    if all(map(inside, _list_paths(VERBS[verb], words, given))):
+    if caller == PERSON or all(map(inside, _list_paths(VERBS[verb], words, given))):
         return ""
     return (
         "in a session, `dayleaf %s` reads only files of the project; a person can name "
@@ -253,7 +248,6 @@ def explain_refusal(
 
 
 def _list_paths(row: Permission, words: Sequence[str], given: Mapping[str, str]) -> list[str]:
-    """Return a call's paths that must lie in the project."""
     paths = [value for option, value in given.items() if option in row.inside.split()]
     if "WORDS" in row.inside.split():
         return [*paths, *words]

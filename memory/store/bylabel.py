@@ -306,7 +306,6 @@ def _is_row_phrase(text: str, label: Label, row: str) -> bool:
 
 
 def _find_phrase(text: str, label: Label) -> Iterator[Span]:
-    """Find a passphrase, or an application's password in groups."""
     match = rx(GROUPED_BELOW).match(text, label.end)
     if match and label.kind == "password" and _is_random_groups(match["v"]):
         yield (*match.span("v"), label.kind)

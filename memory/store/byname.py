@@ -42,6 +42,9 @@ from memory.store.secretshapes import (
 )
 
 VETOED = VETO_HEAD + "$"
+# before tokens of Facebook and Asana: the application's or user's number
+NUMBERED = r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
+CALL_IDS = ("toolu_", "msg_", "req_", "call_")  # how the client's own identifiers begin
 LEFT, RIGHT = 100, 480  # characters around a name that are searched for its value
 _AHEAD = (
     r"[@&({]|!{1,2}[a-z][\w\-]{0,40}[ ]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"
@@ -141,21 +144,25 @@ def _grade_name(text: str, lower: str, at: int, word: str, tier: str, match: re.
         return ""
     if word == "pass" and not tail and _is_outcome(text, lower, at, match.end()):
         return ""
-    if (match["call"] and "." in tail) or rx(VETO_TAIL).search(_to_snake_case(tail)):
+    is_method = match["call"] and "." in tail
+    if is_method or _names_something_else(word, text[at - len(head) : at], tail):
         return ""
-    if word in ("key", "token") and rx(VETOED).search(_to_snake_case(text[at - len(head) : at])):
-        return ""
-    if word != "key" or (match["flag"] and left.endswith("--") and not tail):
+    is_whole_option = match["flag"] and left.endswith("--") and not tail
+    if word != "key" or is_whole_option:
         return tier
     owner = left[-24:].rpartition("\n")[2].rstrip("_.- ")
     return tier if rx(GOOD_KEY).search(owner) else "weak"
 
 
-def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[str]) -> bool:
-    """Tell whether a word is a whole part of a name.
+def _names_something_else(word: str, head: str, tail: str) -> bool:
+    """Tell whether a name, such as `primary_key_id`, is no secret's."""
+    if rx(VETO_TAIL).search(_to_snake_case(tail)):
+        return True
+    return word in ("key", "token") and rx(VETOED).search(_to_snake_case(head)) is not None
 
-    head: the name before the word.
-    """
+
+def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[str]) -> bool:
+    """Tell whether a word is a whole part of a name.  head: the name before it."""
     tail = match["tail"]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
     rest = tail[suffix.end() :] if suffix else tail
@@ -170,7 +177,7 @@ def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[s
 
 
 def _is_no_assignment(text: str, left: str, match: re.Match[str]) -> bool:
-    """Tell whether the syntax after a name assigns nothing.  left: the text before it."""
+    """Tell whether the syntax after a name assigns nothing."""
     sign, end = match["sign"], match.end()
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return True
@@ -195,14 +202,11 @@ def _is_outcome(text: str, lower: str, at: int, end: int) -> bool:
     left = lower[max(0, at - 90) : at]
     if left.endswith(("--- ", "=== ")):
         return True
-    password = rx(
-        r"(?:user(?:name)?|login|e?mail|account)[\"']?[ \t]*[:=][ \t]*\S{1,60}\s{1,9}\Z"
-    ).search(left) or rx(r"[^\s/:]{0,99}[!@$%^&*?~+|]").match(text, end)
-    return (
-        text.startswith("PASS", at)
-        and not password
-        and bool(rx(r"(?:^|\n)[^\w\n]{0,16}$").search(left))
-    )
+    if not text.startswith("PASS", at) or not rx(r"(?:^|\n)[^\w\n]{0,16}$").search(left):
+        return False
+    account = r"(?:user(?:name)?|login|e?mail|account)[\"']?[ \t]*[:=][ \t]*\S{1,60}\s{1,9}\Z"
+    has_sign = rx(r"[^\s/:]{0,99}[!@$%^&*?~+|]").match(text, end)
+    return not rx(account).search(left) and not has_sign
 
 
 def _to_snake_case(name: str) -> str:
@@ -313,9 +317,8 @@ def _is_irregular_token(value: str, head: str) -> bool:
 
 
 def _is_irregular_password(value: str, head: str) -> bool:
-    kinds = sum(
-        bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]")
-    )
+    classes = (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]")
+    kinds = sum(rx(sign).search(head) is not None for sign in classes)
     if head.isdigit():
         return 6 <= len(value) <= 20
     if _is_technical(head, kinds):
@@ -323,9 +326,8 @@ def _is_irregular_password(value: str, head: str) -> bool:
     if rx(r"\d").search(head):
         return kinds > 1 and not _is_slug(head)
     if kinds > 1 and rx(r"[!@#$%^&*?~+|]").search(head[:-1]):
-        return not rx(
-            r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+"
-        ).fullmatch(head)
+        sum_or_address = r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+"
+        return not rx(sum_or_address).fullmatch(head)
     return len(value) >= 12 and kinds > 1 and is_jagged(value)
 
 
@@ -413,16 +415,11 @@ def _trim_run(text: str, at: int, run: str) -> tuple[int, str]:
 
 
 def _classify_run(word: str, before: str) -> str:
-    """Return the kind of secret that a run is, or "".  before: the text before it."""
-    # the client's identifiers of calls
-    if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):
+    """Return the kind of secret that a run is, or ""."""
+    is_path = "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word)
+    if len(word) < 15 or word.startswith(CALL_IDS) or is_path:
         return ""
-    if "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
-        return ""
-    # tokens of Facebook and Asana, after the application's or user's number
-    if before.rstrip("\n").endswith(("|", "%7c", ":")) and rx(
-        r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
-    ).search(before):
+    if before.rstrip("\n").endswith(("|", "%7c", ":")) and rx(NUMBERED).search(before):
         return "api-token"
     if rx(r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,}").fullmatch(word):
         return "discord-token"

@@ -32,23 +32,25 @@ from memory.store.secretshapes import (
     rx,
 )
 
+PLAIN_COOKIES = "path domain expires max-age samesite priority".split()  # attributes of one
+
 
 def find_private_keys(text: str) -> Iterator[Span]:
     """Find private keys; a header line without a body is none."""
     marks = ("PRIVATE KEY", "Private-Lines")
     near = merge_windows(sorted(at for mark in marks for at in find_offsets(text, mark)), 40, 90)
     done = 0
-    for match in (match for part in near for match in rx(KEY_HEAD).finditer(text, *part)):
-        if match.start() >= done:
-            done, has_body = _find_key_end(text, match.end())
+    for head in (match for window in near for match in rx(KEY_HEAD).finditer(text, *window)):
+        if head.start() >= done:
+            done, has_body = _find_key_end(text, head.end())
             if has_body:
-                yield match.start(), done, "private-key"
-    for match in (match for part in near for match in rx(KEY_END).finditer(text, *part)):
-        start = match.start()
+                yield head.start(), done, "private-key"
+    for end in (match for window in near for match in rx(KEY_END).finditer(text, *window)):
+        start = end.start()
         if start >= done:  # the head is cut off
             start = _find_body_start(text, start, done)
-        done = max(done, match.end())
-        if start < match.start():
+        done = max(done, end.end())
+        if start < end.start():
             yield start, done, "private-key"
     if "LS0tLS1CRUdJTi" in text:
         for match in rx(KEY_ENCODED).finditer(text):
@@ -93,9 +95,8 @@ def _is_body_line(row: str, after: str, wide: bool) -> bool:
 
 def _find_body_start(text: str, at: int, floor: int) -> int:
     start, floor = at, max(floor, at - 20000)
-    for match in reversed(
-        list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))
-    ):
+    lines = rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at)
+    for match in reversed(list(lines)):
         if rx(r"[\s\"'`+,;\\>#|*rn\d→:=-]{0,60}").fullmatch(text, match.end(), start):
             start = match.start()
     return start
@@ -134,19 +135,17 @@ def find_by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
         if text[at - 1 : at].isspace():
             continue
         if rx(EASY_HOST).match(text, at + 1):
-            easy = rx(EASY).search(text, max(0, at - 200), at)
-            if easy and _is_accepted(easy["v"], "strong"):
-                yield easy.start("v"), at, "oracle-password"
+            login = rx(EASY).search(text, max(0, at - 200), at)
+            if login and _is_accepted(login["v"], "strong"):
+                yield login.start("v"), at, "oracle-password"
             continue
         host = rx(HOST).match(text, at + 1)
         if not host:
             continue
         tick()
-        match = rx(USERINFO).search(text, max(0, at - 200), at)
-        if match is None:
-            continue
-        if _is_mixed(match, host[0]) and _is_accepted(match["v"], "strong"):
-            yield match.start("v"), at, "login-password"
+        login = rx(USERINFO).search(text, max(0, at - 200), at)
+        if login and _is_mixed(login, host[0]) and _is_accepted(login["v"], "strong"):
+            yield login.start("v"), at, "login-password"
 
 
 def _is_mixed(login: re.Match[str], host: str) -> bool:
@@ -165,10 +164,7 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
 
 
 def merge_windows(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
-    """Return the windows around sorted places, overlapping ones merged.
-
-    back, reach: characters before and after each place.
-    """
+    """Return the windows around sorted places, overlapping ones merged."""
     windows: list[tuple[int, int]] = []
     for at in places:
         if windows and at - back <= windows[-1][1]:
@@ -182,17 +178,7 @@ def _is_accepted(value: str, judge: str) -> bool:
     value = remove_markers(value)
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
-    if judge == "given":
-        return _is_not_stock(value)
-    if judge == "random":
-        return is_random(value, 16)
-    if judge == "strong":
-        return is_secret(value, "strong", True)
-    if judge == "bare":
-        return is_random(value, 16) and not rx(COMPOSED).fullmatch(value)
-    if judge == "header":
-        return not is_made_up(value) and _is_header_secret(value)
-    return _is_basic_auth(value)
+    return JUDGES[judge](value)
 
 
 def _is_not_stock(value: str) -> bool:
@@ -202,9 +188,10 @@ def _is_not_stock(value: str) -> bool:
 
 
 def _is_header_secret(value: str) -> bool:
-    if len(value) >= 32 and not rx(WORDY).fullmatch(value):
-        return True
-    return is_random(value, 8) or is_uuid(value)
+    if is_made_up(value):
+        return False
+    is_long = len(value) >= 32 and not rx(WORDY).fullmatch(value)
+    return is_long or is_random(value, 8) or is_uuid(value)
 
 
 def _is_basic_auth(value: str) -> bool:
@@ -215,21 +202,26 @@ def _is_basic_auth(value: str) -> bool:
         return False
 
 
+# by the first word of a row of SHAPES
+JUDGES: dict[str, Callable[[str], bool]] = {
+    "given": _is_not_stock,
+    "random": lambda value: is_random(value, 16),
+    "strong": lambda value: is_secret(value, "strong", True),
+    "bare": lambda value: is_random(value, 16) and not rx(COMPOSED).fullmatch(value),
+    "header": _is_header_secret,
+    "basic": _is_basic_auth,
+}
+
+
 def _find_cookies(text: str, start: int, end: int) -> Iterator[Span]:
-    for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
-        text, start, end
-    ):
-        name = match["n"].lower()
-        plain = name in "path domain expires max-age samesite priority".split()
-        if plain or is_made_up(match["v"]):
+    pair = rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})")
+    for match in pair.finditer(text, start, end):
+        name, value = match["n"].lower(), match["v"]
+        if name in PLAIN_COOKIES or is_made_up(value):
             continue
         telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key").search(name)
-        if (
-            is_random(match["v"], 12)
-            or (telling and rx(r"\d").search(match["v"]))
-            or is_uuid(match["v"])
-        ):
-            yield match.start("v"), match.end("v"), "cookie"
+        if is_random(value, 12) or (telling and rx(r"\d").search(value)) or is_uuid(value):
+            yield *match.span("v"), "cookie"
 
 
 def find_kubernetes_secrets(text: str, places: WordOffsets) -> Iterator[Span]:

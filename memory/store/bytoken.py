@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import lru_cache
 from typing import Callable, Iterator, NamedTuple
 
 from memory.store.byname import is_identifier, is_jagged, is_random
-from memory.store.secretshapes import WEB, WORDY, Span, at_edge, find_offsets, is_filler, rx
+from memory.store.disguise import MappedText
+from memory.store.secretshapes import (
+    WEB,
+    WORDY,
+    Span,
+    at_edge,
+    find_offsets,
+    is_filler,
+    rx,
+    write_pattern,
+)
 from memory.store.secrettokens import COUNTERS, INNER, TOKENS, UNKNOWN
 
 # The rest of an escape at the start of a run, after its backslash.
@@ -25,19 +34,6 @@ class _Prefix(NamedTuple):
     body: str
 
 
-class _JoinedRuns(NamedTuple):
-    """The distinct runs of a text, joined, with their original offsets."""
-
-    joined: str
-    starts: list[int]
-    origins: list[int]
-
-    def origin(self, at: int) -> int:
-        """Map an offset to the first one in the text."""
-        row = bisect_right(self.starts, at) - 1
-        return self.origins[row] + at - self.starts[row]
-
-
 @lru_cache(maxsize=1)
 def _prefixes_by_text() -> dict[str, _Prefix]:
     rows = {}
@@ -48,42 +44,21 @@ def _prefixes_by_text() -> dict[str, _Prefix]:
     return rows
 
 
-@lru_cache(maxsize=1)
-def _shorter_prefixes() -> dict[str, tuple[_Prefix, ...]]:
+@lru_cache(maxsize=1024)
+def _list_rows(prefix: str) -> list[_Prefix]:
+    """Return the rows of a prefix and its shorter ones, longest first."""
     rows = _prefixes_by_text()
-    return {
-        prefix: tuple(
-            rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows
-        )
-        for prefix in rows
-    }
+    beginnings = [prefix[:end] for end in range(len(prefix), 0, -1)]
+    return [rows[beginning] for beginning in beginnings if beginning in rows]
 
 
 @lru_cache(maxsize=1)
 def _prefix_expression() -> str:
-    """Return an expression that matches the longest prefix."""
-    tree: dict[str, object] = {}
-    for prefix in _prefixes_by_text():
-        node = tree
-        for letter in prefix:
-            node = node.setdefault(letter, {})  # type: ignore[assignment]
-        node[""] = None
-    return _trie_expression(tree)
+    return write_pattern(sorted(_prefixes_by_text()))
 
 
-def _trie_expression(tree: dict[str, object]) -> str:
-    ways = [
-        re.escape(letter) + _trie_expression(node)  # type: ignore[arg-type]
-        for letter, node in tree.items()
-        if letter
-    ]
-    if not ways:
-        return ""
-    inner = ways[0] if len(ways) == 1 else "(?:%s)" % "|".join(ways)
-    return inner if "" not in tree else "(?:%s)?" % inner
-
-
-def _join_runs(text: str, runs: list[tuple[int, str]]) -> _JoinedRuns:
+def _join_runs(text: str, runs: list[tuple[int, str]]) -> MappedText:
+    """Return the distinct runs of a text, a line each."""
     places: dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
@@ -91,33 +66,33 @@ def _join_runs(text: str, runs: list[tuple[int, str]]) -> _JoinedRuns:
             if escape:
                 at, run = at + escape.end(), run[escape.end() :]
         places.setdefault(run, at)
-    starts, at = [], 0
-    for run in places:
-        starts.append(at)
-        at += len(run) + 1
-    return _JoinedRuns("\n".join(places), starts, list(places.values()))
+    starts, shifts, length = [], [], 0
+    for run, at in places.items():
+        starts.append(length)
+        shifts.append(at - length)
+        length += len(run) + 1
+    return MappedText("\n".join(places), starts, shifts, {})
 
 
 def find_tokens(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
     """Find tokens, each at its first place alone."""
-    held = _join_runs(text, runs)
-    done, chains = 0, _shorter_prefixes()
-    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression()).finditer(
-        held.joined
-    ):
+    joined = _join_runs(text, runs)
+    done = 0
+    prefix = rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression())
+    for match in prefix.finditer(joined.text):
         tick()
-        at = held.origin(found.start())
+        at = joined.original_offset(match.start())
         if at < done:
             continue
-        for row in chains.get(found[0], ()):
+        for row in _list_rows(match[0]):
             span = _match_token(text, at, row)
             if span:
                 done = span[1]
                 yield span
                 break
-    yield from _find_jwts(text, held)
-    yield from _find_marked(text, held)
-    yield from _find_unknown(held)
+    yield from _find_jwts(text, joined)
+    yield from _find_marked(text, joined)
+    yield from _find_unknown(joined)
 
 
 def _match_token(text: str, at: int, row: _Prefix) -> Span | None:
@@ -153,25 +128,26 @@ def _is_attribute(prefix: str, name: str, after: str) -> bool:
     return after == "(" or not is_jagged(name)
 
 
-def _find_marked(text: str, held: _JoinedRuns) -> Iterator[Span]:
+def _find_marked(text: str, joined: MappedText) -> Iterator[Span]:
     for head, expression in INNER:
         kind, reach, *marks = head.split()
         back = int(reach)
         if marks[0][0] == "$":  # not in runs; an expression with this literal first is fast
-            places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
-            yield from _match_around(text, places, kind, back, expression)
-            continue
-        for mark in marks:
-            if mark[0] == ":":
-                yield from _match_around(text, find_offsets(text, mark), kind, back, expression)
-            elif mark in held.joined:
-                yield from _match_around(
-                    text, map(held.origin, find_offsets(held.joined, mark)), kind, back, expression
-                )
+            places = [[m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text)]]
+        else:
+            places = [_find_mark(text, joined, mark) for mark in marks]
+        for offsets in places:
+            yield from _match_around(text, offsets, kind, back, expression)
+
+
+def _find_mark(text: str, joined: MappedText, mark: str) -> list[int]:
+    if mark[0] == ":":  # not in runs
+        return list(find_offsets(text, mark))
+    return [joined.original_offset(at) for at in find_offsets(joined.text, mark)]
 
 
 def _match_around(
-    text: str, places: Iterator[int], kind: str, back: int, expression: str
+    text: str, places: list[int], kind: str, back: int, expression: str
 ) -> Iterator[Span]:
     done = 0
     for at in places:
@@ -183,10 +159,10 @@ def _match_around(
                 yield match.start(1), done, kind
 
 
-def _find_jwts(text: str, held: _JoinedRuns) -> Iterator[Span]:
+def _find_jwts(text: str, joined: MappedText) -> Iterator[Span]:
     # Each stretch of their characters is read once, however often "eyJ" occurs in it.
     done = 0
-    for at in map(held.origin, find_offsets(held.joined, "eyJ")):
+    for at in map(joined.original_offset, find_offsets(joined.text, "eyJ")):
         if at < done or not at_edge(text, at):
             continue
         head = rx(r"[\w\-]+").match(text, at)
@@ -198,9 +174,9 @@ def _find_jwts(text: str, held: _JoinedRuns) -> Iterator[Span]:
                 yield at, done, "jwt"
 
 
-def _find_unknown(held: _JoinedRuns) -> Iterator[Span]:
+def _find_unknown(joined: MappedText) -> Iterator[Span]:
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
-    for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
+    for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(joined.text):
         words = rx(r"[_\-]").split(match["p"][:-1])
         body = match["b"]
         if any(word in COUNTERS for word in words) or len(rx(r"\d").findall(body)) < 2:
@@ -208,5 +184,5 @@ def _find_unknown(held: _JoinedRuns) -> Iterator[Span]:
         if not rx(r"[a-z].*[A-Z]|[A-Z].*[a-z]").search(body) or is_identifier(body):
             continue
         if is_jagged(body) and is_random(body, 32) and not is_filler(body):
-            at = held.origin(match.start())
+            at = joined.original_offset(match.start())
             yield at, at + len(match[0]), "api-token"

@@ -12,7 +12,7 @@ from typing import Iterable, NamedTuple
 
 from memory.core import StoreError, files, frontmatter
 from memory.core.layout import DATED_KINDS, PRIVATE, TRANSCRIBED_KINDS, Place
-from memory.core.records import READ_LIMIT, Record
+from memory.core.records import READ_LIMIT, Record, meta_text
 from memory.store import archive, writer
 from memory.store.reader import Reader, match_ids
 
@@ -27,9 +27,8 @@ def is_edited_file(data: bytes) -> bool:
 
 def is_edited(record: Record) -> bool:
     """Tell whether a person edited a conversation or note."""
-    return record.kind in TRANSCRIBED_KINDS and record.meta.get(WRITTEN) != writer.body_checksum(
-        record.body
-    )
+    checksum = writer.body_checksum(record.body)
+    return record.kind in TRANSCRIBED_KINDS and record.meta.get(WRITTEN) != checksum
 
 
 def find_edited(store: Reader, found: Iterable[Record]) -> list[Record]:
@@ -45,14 +44,13 @@ def find_edited(store: Reader, found: Iterable[Record]) -> list[Record]:
 def update_checksum(before: bytes, after: bytes) -> bytes:
     """Return a conversation's new bytes with a new checksum in `written`.
 
-    Only where the checksum fitted the old bytes: a redaction is no edit by a person.
+    Only where it fitted the old bytes: a redaction is no edit by a person.
     """
     if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_edited_file(before):
         return after
+    checksum = writer.body_checksum(frontmatter.parse(after).body)
     try:
-        return frontmatter.edit(
-            after, {WRITTEN: writer.body_checksum(frontmatter.parse(after).body)}
-        )
+        return frontmatter.edit(after, {WRITTEN: checksum})
     except StoreError:
         # a redaction may not fail for this: the text counts as a person's then
         return after
@@ -60,11 +58,8 @@ def update_checksum(before: bytes, after: bytes) -> bytes:
 
 def find_by_session(store: Reader, session: str) -> list[Record]:
     """Return the checkpoints and conversations of a session, sorted by name."""
-    return [
-        record
-        for record in store.each(DATED_KINDS)
-        if session and record.meta.get("session") == session
-    ]
+    found = store.each(DATED_KINDS) if session else ()
+    return [record for record in found if record.meta.get("session") == session]
 
 
 class SessionRecords(NamedTuple):
@@ -88,8 +83,8 @@ def find_session_records(store: Reader, start: str, archived: bool = False) -> S
         found += [record for kind in DATED_KINDS for record in store.archived(kind)]
     by_session: dict[str, list[Record]] = {}
     for record in found:
-        session = record.meta.get("session")
-        if isinstance(session, str) and session:
+        session = meta_text(record, "session")
+        if session:
             by_session.setdefault(session, []).append(record)
     known = [
         session
@@ -112,7 +107,7 @@ def find_session_records(store: Reader, start: str, archived: bool = False) -> S
 
 
 def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
-    """Log a forgotten session; raises StoreError, OSError.
+    """Log a forgotten session.
 
     id: of its conversation, or "".  hard: nothing of it is kept.
     """
@@ -124,7 +119,7 @@ def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = 
 
 
 def read_forgotten(root: str) -> list[str]:
-    """Return the sessions forgotten in a private tier's directory, and not restored."""
+    """Return the sessions that a private tier has forgotten."""
     found: list[tuple[str, str]] = []
     for move, reason, session in archive.read_log(root):
         if session:

@@ -69,11 +69,11 @@ class MappedText(NamedTuple):
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Map a stretch of this text to the original."""
-        return self._original_offset(start), self._original_offset(end - 1) + self.wide.get(
-            end - 1, 1
-        )
+        last = end - 1
+        return self.original_offset(start), self.original_offset(last) + self.wide.get(last, 1)
 
-    def _original_offset(self, at: int) -> int:
+    def original_offset(self, at: int) -> int:
+        """Map an offset of this text to the original."""
         return at + self.gone[bisect_right(self.at, at) - 1]
 
 
@@ -131,7 +131,6 @@ def decode_disguises(text: str, runs: list[tuple[int, str]]) -> MappedText | Non
 
 
 def _find_rare_disguises(text: str) -> list[int]:
-    """Find the offsets of disguises that are rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
     ]
@@ -163,9 +162,8 @@ def is_remnant(word: str) -> bool:
     """Tell whether a word may continue a token."""
     if "/" in word and rx(r"(?:^|/)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
         return False
-    return bool(rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)) and not rx(
-        WORDY
-    ).fullmatch(word)
+    is_mixed = rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)
+    return bool(is_mixed) and not rx(WORDY).fullmatch(word)
 
 
 def _leave_word(text: str, at: int, step: int) -> int:
@@ -243,14 +241,11 @@ def _decode_run(run: str) -> str:
     try:
         if not _is_printable(binascii.a2b_base64(run[:16])):
             return ""
-        whole = binascii.a2b_base64(run + "=" * (-len(run) % 4))
+        decoded = binascii.a2b_base64(run + "=" * (-len(run) % 4))
     except binascii.Error:
         return ""
-    return whole.decode("ascii") if _is_printable(whole) else ""
+    return decoded.decode("ascii") if _is_printable(decoded) else ""
 
 
 def _is_printable(data: bytes) -> bool:
-    return (
-        data.isascii()
-        and data.decode("ascii").replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
-    )
+    return data.isascii() and data.translate(None, b"\n\r\t").decode("ascii").isprintable()

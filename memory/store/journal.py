@@ -117,25 +117,24 @@ def find_interrupted_run(place: Place) -> str:
 
 def log_state(place: Place, run: str, do: str, now: float) -> None:
     """Log that a run begins, is done or was undone.  Raises OSError."""
-    _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
+    _append(place, now, run=run, do=do)
 
 
 def log_step(place: Place, run: str, step: JournalStep, now: float) -> None:
     """Log a step before it is done; raises OSError."""
-    more = {key: value for key, value in step._asdict().items() if value}
-    _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
+    _append(place, now, run=run, **{key: value for key, value in step._asdict().items() if value})
 
 
-def _append(place: Place, row: dict[str, object]) -> None:
-    files.append_line(path(place), fastjson.dump(row))
+def _append(place: Place, now: float, **row: str) -> None:
+    line = fastjson.dump({"v": VERSION, "t": clock.iso(now), **row})
+    files.append_line(path(place), line)
 
 
 def save_bytes(place: Place, data: bytes) -> str:
     """Save a file's bytes and return their SHA-256.  Raises OSError."""
     sha256 = files.sha256(data)
-    target = _saved_path(place, sha256)
     if read_saved_bytes(place, sha256) is None:
-        files.replace(target, data)
+        files.replace(_saved_path(place, sha256), data)
     return sha256
 
 
@@ -143,11 +142,7 @@ def read_saved_bytes(place: Place, sha256: str) -> bytes | None:
     """Return the saved bytes with a SHA-256, None where gone or altered."""
     if len(sha256) != 64 or not sha256.isalnum():
         return None
-    try:
-        data = files.read(_saved_path(place, sha256), archive.LIMIT, follow=False)
-    except OSError:
-        return None
-    return data if files.sha256(data) == sha256 else None
+    return files.read_checked(_saved_path(place, sha256), sha256, archive.LIMIT)
 
 
 def _saved_path(place: Place, sha256: str) -> str:

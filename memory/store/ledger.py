@@ -62,7 +62,7 @@ class Ledger(NamedTuple):
 class Counts(NamedTuple):
     """The uses and outcomes of a record.
 
-    again: how often it was learned again.  last: its last use, seconds since the epoch, 0 for none.
+    again: how often it was learned again.  last: its last use, 0 for none.
     """
 
     uses: int = 0
@@ -118,7 +118,7 @@ def append_event(
 ) -> None:
     """Append a record's event to a ledger; raises StoreError.
 
-    event: one of EVENTS.  session, prompt: the host's ids, "" for none.
+    session, prompt: the host's ids, "" for none.
     """
     line = {
         "v": 1,
@@ -126,8 +126,9 @@ def append_event(
         "id": id,
         "event": event,
         "session": hash_id(session),
-        **({"prompt": hash_id(prompt)} if prompt else {}),
     }
+    if prompt:
+        line["prompt"] = hash_id(prompt)
     try:
         files.append_line(ledger.path, fastjson.dump(line))
     except OSError as error:
@@ -177,8 +178,7 @@ def read(ledger: Ledger) -> Tally:
 def rewrite_derived(ledger: Ledger, moved: bool = False) -> Tally:
     """Count a ledger's lines and rewrite its derived files; raises OSError.
 
-    Waits for other processes that do so.  moved: records were archived or restored, so that
-    successors changed.
+    moved: records were archived or restored, so that successors changed.
     """
     with files.Lock(ledger.cache + "/ledger.lock", wait=True):
         return _update(ledger, True, moved)
@@ -202,8 +202,7 @@ def add_to_successors(
 ) -> Tally:
     """Return a tally with merged records' counts added to their successors.
 
-    successors: as `archive.successors` returns.  stands: tells whether a record is in the store,
-    and so counts for itself, whatever a log says.
+    stands: tells whether a record is in the store, and so counts for itself, whatever a log says.
     """
     merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
@@ -232,8 +231,10 @@ def sum_tallies(
     for id in ids if known else ():
         rows = [tally.rows[id] for tally in known.values() if id in tally.rows]
         used, up, down = (sum(row[at] for row in rows) for at in range(3))
-        uses.update({id: used} if used else {})
-        outcomes.update({id: (up, down)} if up or down else {})
+        if used:
+            uses[id] = used
+        if up or down:
+            outcomes[id] = up, down
     return uses, outcomes
 
 
@@ -259,8 +260,7 @@ def _update(ledger: Ledger, write: bool, moved: bool = False) -> Tally:
 def _write_misleading(ledger: Ledger, found: Tally) -> None:
     """Write the ids of misleading records, if changed.
 
-    A merged record is listed beside its successor: a log may lie, and the record still be in the
-    store.
+    A merged record is listed beside its successor: a log may lie.
     """
     ids = _misleading_ids(found)
     if ids:

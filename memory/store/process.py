@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Callable, Mapping, NamedTuple, Sequence
+from typing import IO, Any, Callable, Mapping, NamedTuple, Sequence
 
 ERRORS = 1 << 16  # bytes kept of stderr
 _GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, on Windows
@@ -58,11 +58,11 @@ def run(
     limit: int,
     stop: threading.Event | None = None,
 ) -> ProcessResult:
-    """Run a command and kill its process group.
+    """Run a command and kill its process group; raises OSError, ValueError.
 
     argv: argv[0] absolute.  seconds: its deadline.  folder: its working directory; "" for an empty
-    one of its own, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends
-    it, set by another thread.  Raises OSError, ValueError without a start.
+    one, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends it, set by
+    another thread.
     """
     scratch = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
     printed = {1: bytearray(), 2: bytearray()}
@@ -78,7 +78,7 @@ def run(
 
     folder = folder or scratch
     try:
-        done = _run(argv, subprocess.PIPE, stdin, seconds, env, folder, collect, stop, 0.0)
+        done = stream(argv, subprocess.PIPE, seconds, env, folder, collect, stop, stdin, 0.0)
         return done._replace(out=bytes(printed[1]), err=bytes(printed[2]), full=full.is_set())
     finally:
         if scratch:
@@ -91,29 +91,17 @@ def stream(
     seconds: float,
     env: Mapping[str, str],
     folder: str,
-    tell: Callable[[int, bytes], None],
-    stop: threading.Event | None = None,
-) -> ProcessResult:
-    """Run a command and pass its output on while it runs.
-
-    stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked
-    to end, and killed GRACE seconds later.  tell: gets 1 (stdout) or 2 (stderr) and bytes.  stop:
-    ends it as the deadline does.  Raises OSError, ValueError.
-    """
-    return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
-
-
-def _run(
-    argv: Sequence[str],
-    stdin: int,
-    data: bytes,
-    seconds: float,
-    env: Mapping[str, str],
-    folder: str,
     tell: Callable[[int, bytes], bool | None],
-    stop: threading.Event | None,
-    grace: float,
+    stop: threading.Event | None = None,
+    data: bytes = b"",
+    grace: float = GRACE,
 ) -> ProcessResult:
+    """Run a command and pass its output on; raises OSError, ValueError.
+
+    stdin: a descriptor, or subprocess.DEVNULL; subprocess.PIPE for `data`.  seconds: its deadline,
+    at which the group is asked to end, and killed `grace` seconds later.  tell: gets 1 (stdout) or
+    2 (stderr) and bytes; True ends the command.  stop: ends it as the deadline does.
+    """
     process = subprocess.Popen(
         list(argv),
         stdin=stdin,
@@ -128,18 +116,12 @@ def _run(
     try:
         assert process.stdout and process.stderr
         readers = [
-            threading.Thread(
-                target=_forward_output, args=(pipe, number, tell, lock, ended), daemon=True
-            )
+            _start_thread(_forward_output, pipe, number, tell, lock, ended)
             for number, pipe in ((1, process.stdout), (2, process.stderr))
         ]
-        others = [threading.Thread(target=_await_exit, args=(process, ended), daemon=True)]
+        _start_thread(_await_exit, process, ended)
         if process.stdin:
-            others.append(
-                threading.Thread(target=_write_stdin, args=(process.stdin, data), daemon=True)
-            )
-        for thread in [*readers, *others]:
-            thread.start()
+            _start_thread(_write_stdin, process.stdin, data)
         in_time = _wait_in_time(ended, seconds, stop)
         if not in_time and grace:
             _request_end(process)
@@ -150,6 +132,12 @@ def _run(
         # a child that left the group may still hold the pipe: what has come by now is all there is
         thread.join(2.0)
     return ProcessResult(process.returncode, b"", b"", False, in_time)
+
+
+def _start_thread(work: Callable[..., None], *given: Any) -> threading.Thread:
+    thread = threading.Thread(target=work, args=given, daemon=True)
+    thread.start()
+    return thread
 
 
 def _forward_output(
@@ -176,7 +164,6 @@ def _request_end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_in_time(ended: threading.Event, seconds: float, stop: threading.Event | None) -> bool:
-    """Wait for a child; return True if it ended in time."""
     if stop is None:
         return ended.wait(seconds)
     end = time.monotonic() + seconds

@@ -24,11 +24,8 @@ from memory.core.layout import (
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.tokeniser import compose
 from memory.core.walk import PRIVATE_ONLY, Listing
-from memory.store import writer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.store.archive import Move
+from memory.store import archive, writer
+from memory.store.archive import Move
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
 
@@ -103,7 +100,6 @@ def _is_path_below(name: str) -> bool:
 
 
 def _best_matches(called: list[tuple[int, str, str]]) -> dict[str, str]:
-    """Return the names of the best matches, by id."""
     best = max((score for score, _, _ in called), default=0)
     return {id: name for score, id, name in called if score == best > 0}
 
@@ -127,10 +123,10 @@ class Reader:
     def names(
         self, kinds: Sequence[str] | None = None, walked: Listing | None = None
     ) -> Iterator[str]:
-        """Yield the names of all record files, sorted.
+        """Yield the names of all record files, sorted; fills `skipped`.
 
         kinds: only those in the folders of some kinds.  walked: a fresh listing of the place, if
-        any.  Links out of the tier are noted in `skipped`.
+        any.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
         self.skipped = [
@@ -139,10 +135,7 @@ class Reader:
         yield from sorted(name for name, _, _, _ in walked.found)
 
     def each(self, kinds: Sequence[str] | None = None) -> Iterator[Record]:
-        """Yield all readable records of some kinds in the order of names.
-
-        Others are noted in `skipped`.  A folder of DATED is only read for its own kind.
-        """
+        """Yield all readable records of some kinds in the order of names."""
         folders = (
             None
             if kinds is None
@@ -228,7 +221,6 @@ class Reader:
         raise error if ids or stems else StoreError(str(error) + self._suggest_similar(text))
 
     def _match_names(self, text: str) -> _NameMatches:
-        """Sort the records by how a text names them."""
         matches = _NameMatches([], [], [], {}, [])
         for record in self.each():
             entry = (record.updated, record.name)
@@ -246,7 +238,6 @@ class Reader:
         return matches
 
     def _suggest_similar(self, text: str) -> str:
-        """List the records with titles similar to a text, or ""."""
         from difflib import get_close_matches
 
         titles = (
@@ -258,7 +249,6 @@ class Reader:
     def _not_found_error(
         self, text: str, named: list[str], stems: list[str], known: dict[str, str]
     ) -> StoreError:
-        """Return the error for a text that names no single record."""
         archived = [] if named else match_ids(text, self.away())
         if len(archived) != 1:
             return StoreError(format_not_found("record", text, named or stems, known, LISTED))
@@ -298,14 +288,10 @@ class Reader:
 
     def successors(self) -> dict[str, str]:
         """Return the present successor of each merged archived record, by id."""
-        from memory.store import archive
-
         return archive.successors(self.roots.items())
 
     def away(self) -> dict[str, tuple[str, Move]]:
         """Return (tier, latest move) of each archived record, by id."""
-        from memory.store import archive
-
         return {
             id: (letter, move)
             for letter, root in reversed(list(self.roots.items()))
@@ -337,7 +323,6 @@ class Reader:
         )
 
     def _match_archived_names(self, text: str, away: dict[str, tuple[str, Move]]) -> dict[str, str]:
-        """Return the best matching archived records' names, by id."""
         called: list[tuple[int, str, str]] = []
         for id, (letter, move) in away.items() if text else ():
             with contextlib.suppress(StoreError):
@@ -354,7 +339,7 @@ class Reader:
         if (
             len(parts) < 3
             or parts[0] not in self.roots
-            or not (added or _is_folder(parts[1]))
+            or not (added or parts[1] in (*FOLDERS.values(), archive.FOLDER))
             or not name.endswith(record_suffixes(name))
             or not _is_path_below(name)
         ):
@@ -413,14 +398,6 @@ def open_beneath(root: str, parts: list[str]) -> int:
     return fd
 
 
-def _is_folder(name: str) -> bool:
-    if name in FOLDERS.values():
-        return True
-    from memory.store import archive
-
-    return name == archive.FOLDER
-
-
 SHORTEST = 4  # characters of an id in which a typo differs from another id
 
 
@@ -438,7 +415,7 @@ def format_not_found(
 ) -> str:
     """Return the message for a text that names no record.
 
-    what: the noun, such as "record".  started: ids that start with the text.  ids: all ids, from
+    what: the noun, such as "record".  started: ids that start with the text.  ids: all ids, of
     which those one typo away are suggested.  otherwise: the advice where none is near.
     """
     if len(started) > 1:
@@ -453,10 +430,7 @@ def format_not_found(
 
 
 def is_typo(typed: str, id: str) -> bool:
-    """Tell whether a text is an id with one typo.
-
-    Of less than SHORTEST characters none is: every other id would be.
-    """
+    """Tell whether a text is a long enough id with one typo."""
     if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False
     start = next(

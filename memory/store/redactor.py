@@ -79,7 +79,6 @@ class FoundSecret(NamedTuple):
 
     kind: str
     tag: str
-    times: int
 
 
 class Redacted(NamedTuple):
@@ -98,10 +97,6 @@ NEAR = 1200  # characters around a change that are searched again
 NARROW = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
 LINES = 12  # over which a value may continue
 AROUND = 40  # lines around a new one that may hold its label
-
-
-# offsets in the plain text behind each removed piece, and how much was removed up to there
-Cuts = tuple[list[int], list[int]]
 
 
 class _TooSlow(Exception):
@@ -130,7 +125,7 @@ def redact(
         return _redact_repeatedly(text, allow, salt, values, tick)
     except _TooSlow:
         values[text] = mark = format_marker("unread", text, salt)
-        return Redacted(mark, (FoundSecret("unread", mark[-5:-1], 1),), values)
+        return Redacted(mark, (FoundSecret("unread", mark[-5:-1]),), values)
 
 
 def find_secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> dict[str, str]:
@@ -146,11 +141,11 @@ def format_marker(kind: str, value: str, salt: str = "") -> str:
 def _redact_repeatedly(
     text: str, allow: Sequence[str], salt: str, values: dict[str, str], tick: Callable[[], None]
 ) -> Redacted:
-    counts: dict[tuple[str, str], int] = {}
+    secrets: dict[FoundSecret, None] = {}
     changed: list[int] = []
     for _ in range(PASSES):
-        plain, cuts = _strip_invisible(text)
-        near = _map_to_plain(cuts, changed)
+        visible = _strip_invisible(text)
+        plain, near = visible.text, _map_to_plain(visible, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _add_occurrences(plain, _merge_spans(plain, found, allow), allow)
         spans = _exclude_markers(spans, plain)
@@ -164,15 +159,13 @@ def _redact_repeatedly(
             mark = values.get(value, "")
             if not mark.startswith("[redacted:%s#" % kind):
                 mark = values[value] = format_marker(kind, value, salt)
-            tag = mark[-5:-1]
-            counts[kind, tag] = counts.get((kind, tag), 0) + 1
-            first, last = _original_offset(cuts, start), _original_offset(cuts, end - 1) + 1
+            secrets[FoundSecret(kind, mark[-5:-1])] = None
+            first, last = visible.origin(start, end)
             parts += (text[at:first], mark)
             length += first - at + len(mark)
             changed.append(length)
             at = last
         text = "".join(parts) + text[at:]
-    secrets = (FoundSecret(kind, tag, times) for (kind, tag), times in counts.items())
     return Redacted(text, tuple(secrets), values)
 
 
@@ -202,11 +195,9 @@ def find_private_parts(text: str) -> list[str]:
 
 
 def _find_private_spans(text: str) -> list[tuple[int, int]]:
-    plain, cuts = _strip_invisible(text)
-    return [
-        (_original_offset(cuts, start), _original_offset(cuts, end - 1) + 1)
-        for start, end in _private_spans(plain, _lower(plain, beyond_ascii(plain)))
-    ]
+    visible = _strip_invisible(text)
+    spans = _private_spans(visible.text, _lower(visible.text, beyond_ascii(visible.text)))
+    return [visible.origin(start, end) for start, end in spans]
 
 
 def _find_private_tags(text: str, lower: str) -> Iterator[re.Match[str]]:
@@ -238,15 +229,14 @@ def _private_spans(text: str, lower: str, mentions: str = "") -> list[tuple[int,
     return sorted([*spans, (start, len(text))] if depth else spans)
 
 
-def _strip_invisible(text: str) -> tuple[str, Cuts]:
+def _strip_invisible(text: str) -> disguise.MappedText:
     """Remove terminal escapes and invisible characters from a text."""
-    at: list[int] = [-1]
-    gone: list[int] = [0]
+    at, gone = [-1], [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
     starts = [match.start() for match in rx(WRITTEN).finditer(text)]
     starts += (place for sign in ("\x1b", *signs) for place in find_offsets(text, sign))
     if not signs and not any(text.startswith(ESCAPES, place) for place in starts):
-        return text, (at, gone)
+        return disguise.MappedText(text, at, gone, {})
     parts, last, escape = [], 0, rx(ESCAPE)
     for place in sorted(starts):
         cut = escape.match(text, place) if place >= last else None
@@ -255,17 +245,12 @@ def _strip_invisible(text: str) -> tuple[str, Cuts]:
             last = cut.end()
             at.append(place - gone[-1])
             gone.append(gone[-1] + last - place)
-    return "".join(parts) + text[last:], (at, gone)
+    return disguise.MappedText("".join(parts) + text[last:], at, gone, {})
 
 
-def _original_offset(cuts: Cuts, offset: int) -> int:
-    return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
-
-
-def _map_to_plain(cuts: Cuts, places: list[int]) -> list[int]:
-    """Map offsets in the original text to the plain text."""
-    ends = [at + gone for at, gone in zip(*cuts)]
-    return [max(0, place - cuts[1][bisect_right(ends, place) - 1]) for place in places]
+def _map_to_plain(visible: disguise.MappedText, places: list[int]) -> list[int]:
+    ends = [at + gone for at, gone in zip(visible.at, visible.gone)]
+    return [max(0, place - visible.gone[bisect_right(ends, place) - 1]) for place in places]
 
 
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> list[Span]:
@@ -383,7 +368,6 @@ def _merge_spans(text: str, spans: list[Span], allow: Sequence[str]) -> list[Spa
 
 
 def _find_heads(text: str, heads: Collection[str]) -> list[int]:
-    """Find the offsets of some strings of 6 characters."""
     if len(heads) < 50:  # a search for each costs less than testing every offset
         return sorted(at for head in heads for at in find_offsets(text, head))
     return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]
@@ -476,9 +460,9 @@ def _exclude_markers(spans: list[Span], text: str) -> list[Span]:
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a nested value without private parts and secrets.
 
-    value: of texts, lists and mappings.  config: settings by key.  salt: of the tags.  All texts
-    are searched together, so a secret of one is removed from the others.  A label reaches into the
-    following texts of a list, not into a mapping's value.
+    value: of texts, lists and mappings.  salt: of the tags.  All texts are searched together, so a
+    secret of one is removed from the others.  A label reaches into the following texts of a list,
+    not into a mapping's value.
     """
     given = [(strip_private(text), alone) for text, alone in _list_texts(value)]
     texts = [text for text, _ in given]
@@ -488,7 +472,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
         # An open PEM block runs to the end and swallows the separators: then one by one.
         if len(joined) != len(texts):
             joined = [redact(text, allow, salt).text for text in texts]
-        elif any(alone and made != text for (text, alone), made in zip(given, joined)):
+        elif any(alone and redacted != text for (text, alone), redacted in zip(given, joined)):
             joined = _undo_overreach(given, joined, allow, salt)
         texts = joined
     return _replace_texts(value, iter(texts))
@@ -502,19 +486,19 @@ def _undo_overreach(
     given: (text, whether it stands alone).
     """
     values = find_secrets(SEAM.join(text for text, _ in given), allow, salt)
-    pairs = [(*text, made) for text, made in zip(given, joined)]
+    pairs = [(*text, redacted) for text, redacted in zip(given, joined)]
     meant = "\n".join(
-        redact(text, allow, salt).text if alone else made
-        for text, alone, made in pairs
-        if made != text
+        redact(text, allow, salt).text if alone else redacted
+        for text, alone, redacted in pairs
+        if redacted != text
     )
     reached = [(mark, value) for value, mark in values.items() if mark not in meant]
-    made_again = []
-    for text, alone, made in pairs:
-        for mark, value in reached if alone and made != text else ():
-            made = made.replace(mark, value)
-        made_again.append(made)
-    return made_again
+    restored = []
+    for text, alone, redacted in pairs:
+        for mark, value in reached if alone and redacted != text else ():
+            redacted = redacted.replace(mark, value)
+        restored.append(redacted)
+    return restored
 
 
 def strip_private_record(record: Record) -> Record:
@@ -561,17 +545,13 @@ def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     if not config["redact.enabled"]:
         return after
     allow = config["redact.allow"]
-    if not redact(
-        _added_lines(before, after).decode("utf-8", "surrogateescape"), allow, salt
-    ).found:
+    added = _added_lines(before, after).decode("utf-8", "surrogateescape")
+    if not redact(added, allow, salt).found:
         return after  # a growing page is not searched whole for each new line
     new = redact(after.decode("utf-8", "surrogateescape"), allow, salt)
-    if new.found:
-        old = redact(before.decode("utf-8", "surrogateescape"), allow, salt)
-        known = {(found.kind, found.tag) for found in old.found}
-        if any((found.kind, found.tag) not in known for found in new.found):
-            return new.text.encode("utf-8", "surrogateescape")
-    return after
+    old = redact(before.decode("utf-8", "surrogateescape"), allow, salt)
+    is_clean = set(old.found).issuperset(new.found)
+    return after if is_clean else new.text.encode("utf-8", "surrogateescape")
 
 
 def _added_lines(before: bytes, after: bytes) -> bytes:

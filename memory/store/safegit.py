@@ -27,12 +27,11 @@ from memory.store.process import ProcessResult
 
 SECONDS, OUTPUT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
 COMPLAINT_CHARS = 300
-CONFIG_BYTES = 1 << 18
 # git reads these to their end, whatever they are; one of more bytes than git itself takes is none
 _READ_WHOLE, _MOST_BYTES = (".gitattributes", ".gitignore"), 100 << 20
 _NO_LIMIT = ("index", "sharedindex", "commit-graph")
 # Parts of a git directory without influence on how git behaves; others are not linked.
-_LINKED = ("objects", "refs", "packed-refs", "shallow", "index", "reftable")
+_LINKED = ("objects", "refs", "packed-refs", "shallow", "reftable", "info/exclude")
 # How a repository stores its objects and names, and how its text files end: none starts anything.
 _KEPT = {
     "extensions": ("objectformat", "refstorage"),
@@ -88,8 +87,8 @@ def read(
     """Run a reading command of git without the repository's configuration.
 
     folder: any in the repository.  words: the command and its arguments.  given: its stdin.  index:
-    the absolute path of another index.  seconds: its deadline.  limit: bytes of output, beyond
-    which the status is not 0.  Where git cannot run, the status is 127, with the reason.
+    the absolute path of another index.  limit: bytes of output, beyond which the status is not 0.
+    Where git cannot run, the status is 127, with the reason.
     """
     root, git = layout.find_git(files.real_path(folder))
     if not git:
@@ -107,12 +106,11 @@ def read(
                 "GIT_DIR": view,
                 "GIT_WORK_TREE": work,
             }
-            flags = (
-                [*_FLAGS, "-c", "core.excludesFile=" + _find_ignore_file(folder, env)]
-                if words[0] == "check-ignore"
-                else _FLAGS
-            )
-            return _run([*flags, *_add_guards(words)], given, seconds, clean, folder, limit)
+            flags = [*_FLAGS]
+            if words[0] == "check-ignore":
+                flags += ["-c", "core.excludesFile=" + _find_ignore_file(folder, env)]
+            command = [*flags, words[0], *_WITHOUT_SUBMODULES.get(words[0], ()), *words[1:]]
+            return _run(command, given, seconds, clean, folder, limit)
     except (OSError, ValueError) as error:
         return _failed_start(str(error))
 
@@ -135,11 +133,15 @@ def read_user_email(folder: str, env: Mapping[str, str]) -> str:
     The repository's own `user.email` comes first, so this proves nothing.
     """
     _, git = layout.find_git(files.real_path(folder))
-    common = layout.find_common_git(git) + "/config" if git else ""
-    for section, name, key, value in _read_config(common):
-        if (section, name, key) == ("user", "", "email"):
-            return value.lower()
-    return _read_global_config(folder, env, "user.email").lower()
+    email = _read_config(git).get(("user", "", "email")) if git else None
+    return (_read_global_config(folder, env, "user.email") if email is None else email).lower()
+
+
+def _read_config(git: str) -> dict[tuple[str, str, str], str]:
+    """Return a repository's settings by (section, subsection, key)."""
+    path = layout.find_common_git(git) + "/config"
+    rows = layout.read_git_config(path)
+    return {(section, name, key): value for section, name, key, value in rows}
 
 
 def _read_global_config(folder: str, env: Mapping[str, str], *words: str) -> str:
@@ -166,30 +168,20 @@ def extract_error(err: bytes) -> str:
 
 def find_upstream(git: str) -> str:
     """Return the upstream of HEAD's branch, as `refs/remotes/o/main`, or ""."""
-    branch = layout.read_branch(git)
-    remote = merge = ""
-    for section, name, key, value in _read_config(layout.find_common_git(git) + "/config"):
-        if (section, name) == ("branch", branch):
-            remote = value if key == "remote" else remote
-            merge = value if key == "merge" else merge
+    branch, settings = layout.read_branch(git), _read_config(git)
+    remote = settings.get(("branch", branch, "remote"), "")
+    merge = settings.get(("branch", branch, "merge"), "")
     if not branch or not remote or not merge.startswith("refs/heads/"):
         return ""
-    return (
-        merge
-        if remote == "."
-        else layout.parse_ref("ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/") :]))
-    )
+    if remote == ".":
+        return merge
+    return layout.parse_ref("ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/") :]))
 
 
 def _find_ignore_file(folder: str, env: Mapping[str, str]) -> str:
     base = env.get("XDG_CONFIG_HOME") or env.get("HOME", "") + "/.config"
-    return (
-        _read_global_config(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
-    )
-
-
-def _add_guards(words: tuple[str, ...]) -> list[str]:
-    return [words[0], *_WITHOUT_SUBMODULES.get(words[0], ()), *words[1:]]
+    named = _read_global_config(folder, env, "--type=path", "core.excludesFile")
+    return named or base + "/git/ignore"
 
 
 def _drop_git_variables(env: Mapping[str, str]) -> dict[str, str]:
@@ -220,23 +212,15 @@ def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
         common = layout.find_common_git(git)
-        for name in _LINKED:
-            _link_or_copy(
-                "%s/%s" % (git if name == "index" else common, name), "%s/%s" % (view, name)
-            )
-        if index:
-            with contextlib.suppress(OSError):
-                os.unlink(view + "/index")
-            _link_or_copy(index, view + "/index")
-        for entry in os.listdir(git):
-            if entry.startswith("sharedindex."):
-                _link_or_copy("%s/%s" % (git, entry), "%s/%s" % (view, entry))
-        os.makedirs(view + "/logs")
-        _link_or_copy(git + "/logs/HEAD", view + "/logs/HEAD")
-        os.makedirs(view + "/info")
-        _link_or_copy(common + "/info/exclude", view + "/info/exclude")
+        os.mkdir(view + "/logs")
+        os.mkdir(view + "/info")
+        own = [entry for entry in os.listdir(git) if entry.startswith("sharedindex.")]
+        links = [(common, name) for name in _LINKED] + [(git, name) for name in ("logs/HEAD", *own)]
+        for folder, name in links:
+            _link_or_copy("%s/%s" % (folder, name), "%s/%s" % (view, name))
+        _link_or_copy(index or git + "/index", view + "/index")
         _write(view + "/HEAD", _safe_head(git))
-        _write(view + "/config", _safe_config(common))
+        _write(view + "/config", _safe_config(git))
         yield view, root
     finally:
         shutil.rmtree(view, ignore_errors=True)
@@ -288,7 +272,6 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def _safe_head(git: str) -> str:
-    """Return a text for HEAD that holds only safe references."""
     line = layout.read_first_line(git + "/HEAD")
     ref = layout.parse_ref(line)
     if ref:
@@ -297,38 +280,13 @@ def _safe_head(git: str) -> str:
     return (bare or "ref: refs/heads/.invalid") + "\n"
 
 
-def _safe_config(common: str) -> str:
+def _safe_config(git: str) -> str:
     kept = {
         (section, key): value.lower()
-        for section, name, key, value in _read_config(common + "/config")
+        for (section, name, key), value in _read_config(git).items()
         if not name and key in _KEPT.get(section, ()) and value.lower() in _PLAIN
     }
     extended = any(section == "extensions" for section, _ in kept)
     lines = ["[core]", "\tbare = false", "\trepositoryformatversion = %d" % extended]
     lines += ["[%s]\n\t%s = %s" % (section, key, value) for (section, key), value in kept.items()]
     return "\n".join(lines) + "\n"
-
-
-def _read_config(path: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (section, subsection, key, value) of a git configuration."""
-    try:
-        text = files.read(path, CONFIG_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return
-    section = name = ""
-    for line in text.split("\n"):
-        line = line.strip()
-        if line.startswith("["):
-            head, _, rest = line[1:].partition("]")
-            section, _, name = head.partition(" ")
-            section, name, line = section.lower(), name.strip().strip('"'), rest.strip()
-        if line[:1] not in ("", "#", ";"):
-            key, equals, value = line.partition("=")
-            yield section, name, key.strip().lower(), _parse_value(value) if equals else "true"
-
-
-def _parse_value(text: str) -> str:
-    text = text.strip()
-    if text.startswith('"'):
-        return text[1:].partition('"')[0]
-    return text.partition(" #")[0].partition(" ;")[0].strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
+from itertools import groupby
 from typing import Iterator
 
 from memory.core import plaintext
@@ -13,6 +14,7 @@ from memory.store.secretlabels import STEMS
 Span = tuple[int, int, str]
 _ASCII = bytes(range(128))
 _ANY = b" " + b"a" * 255
+_DEEP = 25  # groups within groups of a pattern; Python compiles no more than some hundred
 SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
 VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 # of a call, with its comma
@@ -56,8 +58,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     (
         "strong cli-password 260 ~-p ~-a ~-w",
         r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient"
-        r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\""
-        r"|'[^'\n]{1,200}'|[^\s\"']{4,200})",
+        r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?" + VALUE,
     ),
     (
         "given netrc-password 900 machine login",
@@ -491,6 +492,28 @@ def beyond_ascii(text: str) -> str:
 
 
 _cached_beyond_ascii = lru_cache(maxsize=512)(beyond_ascii)
+
+
+def write_pattern(words: list[str], at: int = 0, deep: int = 0) -> str:
+    """Return a pattern of sorted words, grouped by their beginnings.
+
+    words: a line end in them stands for a space or joint.  at: characters that all begin with.
+    """
+    if deep > _DEEP:
+        return "(?:%s)" % "|".join(_escape_word(word[at:]) for word in reversed(words))
+    branches, ends = [], False
+    for sign, group in groupby(words, key=lambda word: word[at : at + 1]):
+        same = list(group)
+        letters = enumerate(zip(same[0], same[-1]))
+        end = next((i for i, (first, last) in letters if first != last), len(same[0]))
+        tail = write_pattern(same, end, deep + 1) if len(same) > 1 else ""
+        branches += [_escape_word(same[0][at:end]) + tail] if sign else []
+        ends = ends or not sign
+    return "(?:%s)%s" % ("|".join(branches), "?" if ends else "")
+
+
+def _escape_word(word: str) -> str:
+    return r"[\W_]{1,3}".join(map(re.escape, word.split("\n")))
 
 
 def find_offsets(text: str, needle: str) -> Iterator[int]:

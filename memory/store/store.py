@@ -36,13 +36,10 @@ from memory.core.layout import (
     is_record,
 )
 from memory.core.records import HARVEST_KEY, READ_LIMIT, Record
-from memory.store import redactor, writer
+from memory.store import archive, redactor, writer
+from memory.store.archive import Move
 from memory.store.reader import Reader, Unreadable
 from memory.store.writer import NewRecord, file_mode, verify_written
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.store.archive import Move
 
 READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
 # bytes of a directory (about 1,000 files) searched for old temporary files at each write
@@ -51,11 +48,11 @@ AGAIN = 600.0  # seconds within which a repeated text makes no second record
 
 
 def _says_the_same(record: Record, kind: str, text: str) -> bool:
-    """Tell whether a record says a text, but for case, spaces and last stop."""
-    said = record.body
+    """Tell whether a record's text is the same but for case and spaces."""
+    body = record.body
     if HARVEST_KEY in record.meta:
-        said = said.partition("\n\n> ")[0]  # its proof follows
-    return record.kind == kind and _fold(said) == _fold(text)
+        body = body.partition("\n\n> ")[0]  # its proof follows
+    return record.kind == kind and _fold(body) == _fold(text)
 
 
 def _fold(text: str) -> str:
@@ -81,9 +78,8 @@ class Store(Reader):
     ):
         """Open the records of a place.
 
-        config: settings by key.  now: seconds since the epoch, UTC.  on_change: called with the
-        name of each record written, changed or moved away.  keeps: tells whether a record is
-        protected.
+        on_change: called with the name of each record written, changed or moved away.  keeps: tells
+        whether a record is protected.
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
@@ -94,7 +90,6 @@ class Store(Reader):
         return (self._mask(record) if self.config.masked else record), data
 
     def _mask(self, record: Record) -> Record:
-        """Return a record without secrets and private parts."""
         if self._index and self._index.is_clean(record):  # a search takes ten times as long
             return redactor.strip_private_record(record)
         return redactor.clean_record(record, self.config, self.place.key)
@@ -141,20 +136,19 @@ class Store(Reader):
         same = (record.title, record.body.strip()) == (writer.title_line(title), body.strip())
         return same and abs(self.now - record.created) <= AGAIN
 
-    def same_lately(self, kind: str, title: str, body: str) -> Record | None:
-        """Find a recent private record with the same text, or None.
+    def same_lately(self, title: str, body: str) -> Record | None:
+        """Find a recent private checkpoint with the same text, or None.
 
-        kind: one of DATED.  So a command that was killed before its answer, and run again, writes
-        one record.
+        So a command that was killed before its answer, and run again, writes one record.
         """
-        slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
+        slug = writer.slug("checkpoint", writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
-            folder = "%s/%s" % (FOLDERS[kind], clock.day(at))
+            folder = "%s/%s" % (FOLDERS["checkpoint"], clock.day(at))
             names = reversed(files.list_folder("%s/%s" % (self._root(PRIVATE), folder)))
             for file in (name for name in names if slug in name and is_record(name)):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (PRIVATE, folder, file))
-                    if record.kind == kind and self.says_again(record, title, body):
+                    if record.kind == "checkpoint" and self.says_again(record, title, body):
                         return record
         return None
 
@@ -182,9 +176,9 @@ class Store(Reader):
     ) -> Record:
         """Write a new, redacted record and return it as read back.
 
-        kind: one of records.KINDS.  tier: `p`, `s` or `g`.  extra: more frontmatter, among it
-        perhaps `created`.  The same kind, title, body and time again returns the record that is
-        there.  Raises UsageError for a wrong kind, source or tier.
+        tier: `p`, `s` or `g`.  extra: more frontmatter, among it perhaps `created`.  The same kind,
+        title, body and time again returns the record that is there.  Raises UsageError for a wrong
+        tier.
         """
         new = writer.compose_record(
             kind,
@@ -205,8 +199,7 @@ class Store(Reader):
 
         number: how many this process has staged already.
         """
-        root = self._root_for_new(new.stem, tier)
-        path = root + "/" + new.stem
+        path = self._root_for_new(new.stem, tier) + "/" + new.stem
         self.fits(tier, new.data)
         with self._naming_errors("%s/%s" % (tier, new.stem)):
             self._make_folder(tier, path.rpartition("/")[0])
@@ -215,13 +208,12 @@ class Store(Reader):
     def publish(self, tier: str, new: NewRecord, staged: str = "") -> str:
         """Write a new record under the first free name; return the name.
 
-        The same record may be there already.  staged: the file from `stage`, synchronised; the
-        caller synchronises its directory.
+        staged: the file from `stage`, synchronised; the caller synchronises its directory.
         """
-        root, stem = self._root_for_new(new.stem, tier), new.stem
+        root = self._root_for_new(new.stem, tier)
         self.fits(tier, new.data)
         for at in range(0, 64, 4):
-            name = "%s/%s-%s.md" % (tier, stem, new.digest[at : at + 4])
+            name = "%s/%s-%s.md" % (tier, new.stem, new.digest[at : at + 4])
             path = root + "/" + name[2:]
             with self._naming_errors(name):
                 try:
@@ -240,14 +232,14 @@ class Store(Reader):
             self._report_change(name)
             return name
         raise StoreError(
-            "%s/%s: no free name; rename the files that start like this" % (tier, stem)
+            "%s/%s: no free name; rename the files that start like this" % (tier, new.stem)
         )
 
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
         """Replace a record's whole file and return the record read back.
 
-        data: its new bytes; newly added secrets are removed.  checksum_before: SHA-256 of the bytes
-        that the caller read (the whole file, or the part from `read`), to notice other changes.
+        Newly added secrets are removed.  checksum_before: SHA-256 of the bytes that the caller read
+        (the whole file, or the part from `read`), to notice other changes.
         """
         self.check(name)
         with self._locked(name):
@@ -297,20 +289,16 @@ class Store(Reader):
         into: the id of the record into which it was merged, or "".  checksum: of the record that
         the caller read, "" for any.
         """
-        from memory.store import archive
-
         self.check(name)
         with self._locked(name):
             record, root = self.read(name), self._root(name[:1])
             if checksum not in ("", record.checksum):
                 raise StoreError("%s has changed meanwhile; look at it again" % name)
             source = self._resolve_path(name)
-            move = archive.Move(
-                record.id, name[2:], archive.find_free_path(root, name[2:], record.checksum), into
-            )
-            self._log_move(name[0], move, reason)
-            self._move_file(name[0], source, move.away)
-        return name[:2] + move.away
+            away = archive.find_free_path(root, name[2:], record.checksum)
+            self._log_move(name[0], Move(record.id, name[2:], away, into), reason)
+            self._move_file(name[0], source, away)
+        return name[:2] + away
 
     def promote(self, name: str, fixed: str) -> Record:
         """Move a record to a fixed name and return it.
@@ -335,8 +323,6 @@ class Store(Reader):
 
     def remove(self, name: str) -> None:
         """Delete a record's file.  The archive's log gets its id alone."""
-        from memory.store import archive
-
         self.check(name)
         with self._locked(name):
             self._resolve_path(name)
@@ -345,48 +331,40 @@ class Store(Reader):
             with contextlib.suppress(StoreError):
                 id = self.read(name).id
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
-            self._log_move(name[0], archive.Move(id, "", ""), archive.REMOVED)
+            self._log_move(name[0], Move(id, "", ""), archive.REMOVED)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.
 
         id: also its prefix or title.  A newer text of the same record is archived in exchange.
         """
-        from memory.store import archive
-
         letter, move = self._find_move(id.strip())
         if self._has_id(letter + "/" + move.home, move.id):
             return self._swap_with_archived(letter, move)
         return self.bring_back(letter, move, archive.RESTORED)
 
     def _swap_with_archived(self, letter: str, move: Move) -> Record:
-        from memory.store import archive
-
         name = letter + "/" + move.home
         with self._locked(name):
             record, present = self.read(name), self._resolve_path(name)
             source = self._resolve_path(letter + "/" + move.away)
             away = archive.find_free_path(self.roots[letter], move.home, record.checksum)
-            self._log_move(letter, archive.Move(move.id, move.away, move.home), archive.RESTORED)
+            self._log_move(letter, Move(move.id, move.away, move.home), archive.RESTORED)
             # last in the log: this one is found in the archive from now on
-            self._log_move(letter, archive.Move(move.id, move.home, away), "replaced")
+            self._log_move(letter, Move(move.id, move.home, away), "replaced")
             self._move_file(letter, present, away)
             self._move_file(letter, source, move.home)
         return self.read(name)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
         """Move a record (from `away`) back from a tier's archive."""
-        from memory.store import archive
-
         name = letter + "/" + move.home
         with self._locked(name):
             source = self._resolve_path(letter + "/" + move.away)
-            self._resolve_path(
-                name,
-                absent=not archive.have_same_bytes(source, self.roots[letter] + "/" + move.home),
-            )
+            is_moved = archive.have_same_bytes(source, self.roots[letter] + "/" + move.home)
+            self._resolve_path(name, absent=not is_moved)
             self._move_file(letter, source, move.home)
-            self._log_move(letter, archive.Move(move.id, move.away, move.home), reason)
+            self._log_move(letter, Move(move.id, move.away, move.home), reason)
         return self.read(name)
 
     # ---- paths
@@ -402,17 +380,13 @@ class Store(Reader):
         return self.roots[tier]
 
     def _root_for_new(self, stem: str, tier: str) -> str:
-        """Return the directory of a tier that may hold a new record.  Raises UsageError."""
         kind = next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), "")
         if not is_kind_allowed(kind, tier):
             raise UsageError("a conversation stays in the private tier")
         return self._root(tier)
 
     def _resolve_path(self, name: str, absent: bool = False) -> str:
-        """Return the resolved path of a record in its tier.
-
-        absent: the file must not be there.
-        """
+        """Return the resolved path of a record.  absent: it must not be there."""
         root, parts = self._split_name(name)
         path = root + "/" + "/".join(parts)
         if not files.is_inside(path.rpartition("/")[0], root) or not files.is_inside(path, root):
@@ -440,11 +414,10 @@ class Store(Reader):
             return
         from memory.store import localpaths
 
-        old, new = (
-            localpaths.find(text.decode("utf-8", "replace"), self.place) for text in (before, data)
-        )
-        known = {path.what for path in old}
-        for path in new:
+        known = {
+            path.what for path in localpaths.find(before.decode("utf-8", "replace"), self.place)
+        }
+        for path in localpaths.find(data.decode("utf-8", "replace"), self.place):
             if path.what not in known:
                 raise StoreError("%s is not for the repository; %s" % (path.what, path.remedy))
 
@@ -521,20 +494,14 @@ class Store(Reader):
                 os.chmod(path, 0o755)
         files.make_folder(missing[0] if missing else folder)
         if tier == SHARED:
-            from memory.store import archive
-
             archive.write_git_attributes(root)
 
     def _move_file(self, tier: str, source: str, target: str) -> None:
-        from memory.store import archive
-
         path = self.roots[tier] + "/" + target
         self._make_folder(tier, path.rpartition("/")[0])
         archive.move_file(source, path, file_mode(tier))
 
     def _log_move(self, tier: str, move: Move, reason: str) -> None:
-        from memory.store import archive
-
         self._make_folder(tier, self.roots[tier] + "/" + archive.FOLDER)
         archive.log(self.roots[tier], move, self.cleaned(reason), self.now, file_mode(tier))
 
@@ -601,11 +568,10 @@ class BatchWriter:
         # loaded late: it loads `logging`
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(THREADS, len(staged))) as pool:
-            list(pool.map(files.sync, [temp for _, _, temp in staged]))
-        folders: set[str] = set()
+        paths = [temp for _, _, temp in staged]
+        with ThreadPoolExecutor(min(THREADS, len(paths))) as pool:
+            list(pool.map(files.sync, paths))
         for tier, new, temp in staged:
-            folders.add(temp.rpartition("/")[0])
             self.store.publish(tier, new, temp)
-        for folder in sorted(folders):
+        for folder in sorted({path.rpartition("/")[0] for path in paths}):
             files.sync(folder)

@@ -15,6 +15,7 @@ from zlib import crc32
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED_KINDS, FOLDERS, SHARED, Place
 from memory.core.plaintext import one_line
+from memory.store import archive
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
@@ -47,11 +48,10 @@ def compose_record(
 ) -> NewRecord:
     """Compose a record without its secrets and private parts; raises UsageError.
 
-    cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra`
-    has none, seconds since the epoch.  mark: the seed of the id, "" for the text and time.  config:
-    the settings of `cleaned`, None for the defaults.  The rest is as for `Store.add`.
+    cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra` has
+    none.  mark: the seed of the id, "" for the text and time.  config: the settings of `cleaned`,
+    None for the defaults.  The rest is as for `Store.add`.
     """
-    _refuse_unknown(kind, source)
     more = _drop_own_keys(extra or {})
     title, body, given = cleaned(
         [title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}]
@@ -93,13 +93,6 @@ def _drop_own_keys(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that a caller may set in a record's frontmatter."""
     own = ("id", "kind", "title", "source", CLEANED)
     return {key: value for key, value in extra.items() if key not in own}
-
-
-def _refuse_unknown(kind: str, source: str) -> None:
-    if kind not in FOLDERS:
-        raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(records.KINDS)))
-    if source not in records.SOURCES:
-        raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
 
 
 def slug(kind: str, title: str, body: str) -> str:
@@ -236,12 +229,12 @@ def _replace_synced(temp: str, path: str) -> None:
 class TierWriter:
     """The files of a home and of a repository's tier, written whole.
 
-    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError
-    where a link leads out or the file does not read back as it was written.
+    Paths are absolute and stand below one of the two.  on_change: called with the name of each
+    changed record.  Every method raises OSError, and StoreError where a link leads out or the file
+    does not read back as it was written.
     """
 
     def __init__(self, place: Place, on_change: Callable[[str], None] | None = None):
-        """Prepare to write.  on_change: called with the name of each changed record."""
         self.place, self.on_change = place, on_change
         self._lock = lock(place.home)
 
@@ -332,12 +325,7 @@ class TierWriter:
         self._report_change(path)
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
-        """Move a record to the archive, any other file to `<name>.before`.
-
-        reason: for the archive's log.  now: seconds since the epoch, UTC.
-        """
-        from memory.store import archive
-
+        """Move a record to the archive, any other file to `<name>.before`."""
         self._refuse_outside(path)
         root, home = self._split_record_path(path)
         if not root:
@@ -387,10 +375,7 @@ class TierWriter:
 
 
 def rename_workspace(place: Place, new: Place) -> None:
-    """Rename a workspace's records, derived files and receipts.
-
-    Raises OSError where it has no records.
-    """
+    """Rename a workspace's records, derived files and receipts."""
     with lock(place.home):
         files.posix.rename(place.private, new.private)
         for old, target in ((place.cache, new.cache), (place.receipts_folder, new.receipts_folder)):
@@ -402,8 +387,7 @@ def rename_workspace(place: Place, new: Place) -> None:
 def join_workspace(place: Place, new: Place) -> None:
     """Move a workspace's records, receipts and session states into another.
 
-    A file whose name is taken there stays where it is; lines of a log are appended.  Raises
-    OSError.
+    A file whose name is taken there stays where it is; lines of a log are appended.
     """
     with lock(place.home):
         for old, target in (

@@ -800,7 +800,7 @@ def test_a_marker_names_the_kind_and_a_salted_tag():
         r"a \[redacted:github-token#[0-9a-f]{4}\] b \[redacted:github-token#[0-9a-f]{4}\]",
         result.text,
     )
-    assert [(f.kind, f.times) for f in result.found] == [("github-token", 2)]
+    assert [secret.kind for secret in result.found] == ["github-token"]
     assert result.found[0].tag in result.text
     assert redact(token, salt="s2").text != redact(token, salt="s1").text
 
