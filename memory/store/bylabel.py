@@ -71,6 +71,15 @@ ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
 WORD_CHARS = NAME_CHARS.replace(".", "")
 VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
+WRAPS = 3  # lines on each side of a label's that its sentence may fill
+MARK = r"[ \t]*(?:(?:[>#*|]{1,3}|//)[ \t]*)*"  # before each line of a quotation or comment
+# a line of prose that stops inside a sentence; what may follow
+BROKEN = r"[^={}<>;|\n]*(?:\S [^={}<>;|\n]*[^\W\d_],?|[ぁ-鿿가-힣])[ \t\r]*"
+GOING_ON = (
+    r"(?:.*\n(?=[^\WA-Z\d_])|.*?(?:\b[^\W\d_]{1,3}|[ぁ-鿿가-힣])\n)"
+    r"(?![\w.\-]{1,40} ?[:=]|[0-9a-f]{7,40} )(?=\S+ \S+ \S|.*[ぁ-鿿가-힣])"
+    r"[^={}<>;|]*\Z"
+)
 SEPARATORS = ("│", "|", "\t", ";", ",", "  ")
 
 
@@ -107,14 +116,77 @@ def find_by_label(text: str, places: WordOffsets, tick: Callable[[], None]) -> I
         if facts.near:
             labels.append(_make_label(text, at, facts))
     yield from likely_values(text, labels)
+    yield from _find_in_wrapped(text, places, tick)
+
+
+def _find_in_wrapped(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find secrets in sentences of several lines, each read as one line."""
+    end = 0
+    for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
+        if at < end:
+            continue
+        rows = _find_wrapped_rows(text, at)
+        end = rows[-1][0] + len(rows[-1][1])
+        whole = " ".join(row for _, row in rows)
+        if len(rows) > 1 and rx(r"(?<!\S)(?=\S{0,60}\d)\S{5}").search(whole):
+            tick()
+            for low, high, kind in _find_in_sentence(whole):
+                for start, row in rows:
+                    if low >= 0 and high <= len(row):
+                        yield start + low, start + high, kind
+                    low, high = low - len(row) - 1, high - len(row) - 1
+
+
+@lru_cache(maxsize=256)
+def _find_in_sentence(sentence: str) -> tuple[Span, ...]:
+    return tuple(find_by_label(sentence, _find_word_offsets(sentence), lambda: None))
+
+
+def _find_wrapped_rows(text: str, at: int) -> list[tuple[int, str]]:
+    """Return (start, text) of the lines of the sentence at an offset, without their marks."""
+    low = text.rfind("\n", max(0, at - WIDE), at) + 1 or max(0, at - WIDE)
+    starts, line = [low], _line_from(text, low)
+    for _ in range(WRAPS):  # back
+        least = max(0, starts[0] - WIDE)
+        low = text.rfind("\n", least, max(0, starts[0] - 1)) + 1 or least
+        if low == starts[0] or not _is_wrap(text[low : starts[0] - 1], _line_from(text, starts[0])):
+            break
+        starts.insert(0, low)
+    for _ in range(WRAPS):
+        low = starts[-1] + len(line) + 1
+        following = _line_from(text, low)
+        if low >= len(text) or not _is_wrap(line, following):
+            break
+        starts.append(low)
+        line = following
+    rows = [(start, _line_from(text, start).rstrip()) for start in starts]
+    bare = [rx(MARK).sub("", row, 1) for _, row in rows]
+    return [(start + len(row) - len(each), each) for (start, row), each in zip(rows, bare)]
+
+
+def _is_wrap(line: str, following: str) -> bool:
+    """Tell whether a sentence of prose goes on in the next line, behind the same mark."""
+    if max(len(line), len(following)) > REACH:
+        return False
+    both = rx(MARK).match(line), rx(MARK).match(following)
+    mark, tail = (match[0].strip() if match else "" for match in both)
+    if tail not in ("", mark) or mark[:1] == "#" != tail[:1]:
+        return False
+    first, then = line[len(mark) :], rx(MARK).sub("", following, 1)
+    return bool(
+        rx(BROKEN).fullmatch(first) and rx(GOING_ON).match(first[-5:].strip() + "\n" + then)
+    )
+
+
+def _find_word_offsets(text: str) -> WordOffsets:
+    lower = "".join(sign if len(sign.lower()) != 1 else sign.lower() for sign in text)
+    plain = lower.encode("ascii", "replace").decode("ascii")
+    return WordOffsets(plain, lower, beyond_ascii(lower))
 
 
 def labels_of(text: str) -> list[Label]:
     """Find the labels of a text whose neighbouring words may be secrets."""
-    lower = "".join(sign if len(sign.lower()) != 1 else sign.lower() for sign in text)
-    plain = lower.encode("ascii", "replace").decode("ascii")
-    places = WordOffsets(plain, lower, beyond_ascii(lower))
-    found = _find_labels(text, places, lambda: None)
+    found = _find_labels(text, _find_word_offsets(text), lambda: None)
     return [_make_label(text, at, facts) for at, facts in found if facts.near]
 
 

@@ -263,3 +263,37 @@ def test_a_pass_that_nothing_does_keeps_its_value_below(said):
     """Tests and people pass; what has a pass has a password."""
     value = "kestrel" + "quux17"
     assert value not in redact(said + "\n" + value).text
+
+
+@pytest.mark.parametrize("value", ["Tr0ub4dor&3", "zebra.Moon.9"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use %s as the\npassword of the staging database.",
+        "Use %s as\nthe password of the staging database.",
+        "%s is the\npassword of the staging database",
+        "The API\nkey of the deployment is %s.",
+        "> The API\n> key of the deployment is %s.",
+        "note: >\n  Use %s as the\n  password of the staging database.\n",
+        "> > Use %s as the\n> > password of the staging database.",
+        "# Use %s as the\n# password of the staging database",
+        "- Use %s as\r\n  the password of the staging database.",
+    ],
+)
+def test_a_sentence_of_several_lines_is_read_as_one(text, value):
+    """In a quotation, a comment or a folded text too."""
+    kept = redact(text % value).text
+    assert value not in kept and kept.count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d433741427b6877ad55923341a50eb16e45dff40 inject the API key at build time\n"
+        "9679d32fa3317400baf63580256651a93d059e29 allow one license",
+        "Ask for the password of the host\nserver: db-42.Prod.example\n",
+        "# Reset of the password\nthe build Tr0ub4dor-3 runs nightly",
+    ],
+)
+def test_lines_that_are_no_sentence_are_not_joined(text):
+    assert redact(text).text == text
