@@ -47,32 +47,9 @@ _SELF_DE = (
 )
 _SELF_RU = r"(?!,? (?:я (?!не хо|хо|предпоч|прошу|жду|требу|жела)|(?:у )?меня\b))"
 _SELF_ZH = r"(?![,，]?我(?!们|只?[想要]|不[想要]|希望|需要|更?喜欢|偏好|倾向))"
-# behind it too: what a thing does is news, unless it shall, or a literal makes it a setting
-_SET = r"[\d`\"„“«「/]"
-_NEWS_EN = (
-    r"(?!,? (?:(?:the|this|that|these|those|it|he|she|they|there|everything)\b|it's|that's|"
-    r"we(?:'re|'ve| are| have(?! to))\b)(?!.*(?:\b(?:must|should|shall|ought|needs?|may|only|"
-    r"always|never|instead|(?:has|have|is|are)(?: not)? to)\b|" + _SET + ")))"
-)
-_NEWS_DE = (
-    r"(?! (?:(?!m[uü]ss|soll|d[aü]rf|brauch|(?:halt|test|start|antwort|\w*acht) )\w+(?:t|en)|sind|"
-    r"war) (?:der|die|das|dies\w*|es|er|alles)\b(?!.*(?:\b(?:nur|immer|nie|niemals|kein\w*|bitte|"
-    r"m[uü]ss\w*|soll\w*|d[aü]rf\w*|statt)\b|" + _SET + ")))"
-)
-_NEWS_RU = (
-    r"(?!,? (?!(?:не|только|всегда|никогда|пожалуйста|мы|ты|вы|я|у|все|кажд\w+|люб\w+|никак\w+|"
-    r"без|во?|на|для|при|перед|после|из|по|со?|если|когда)\b|\w+(?:и|ь|ься)\b)"
-    r"(?!.*(?:\b(?:долж\w+|нужн\w+|надо|следует|нельзя|только|всегда|никогда|вместо|"
-    r"не \w+[иьй]|\w{2,}(?:[аяуюе]й|[бвджзнпрсчшщ]и)(?:те)?)\b|" + _SET + ")))"
-)
-_NEWS_ZH = (
-    r"(?!(?![^?？]*(?:别|不[要用必许准]|请|要|必须|务必|禁止|用|[\d`]))"
-    r"[^?？]*(?:了|是[^?？]*的)[。.!！]?\Z)"
-)
 _EN = (
     r"(?:from (?:now|here) on|going forward)\b"
     + _SELF_EN
-    + _NEWS_EN
     + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
     r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
@@ -85,10 +62,8 @@ _EN = (
 _DE = (
     r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b"
     + _SELF_DE
-    + _NEWS_DE
     + r"|(?:künftig|in zukunft)\b"
     + _SELF_DE
-    + _NEWS_DE
     + r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
     r"d(?:er|ie|as)|ge\w+(?:t|en)\b|\w+iert\b)\w|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|"
     r"sind|waren|wissen|k[oö]nn)\w{2,20} (?:immer|nie(?:mals)?|grundsätzlich)\b|(?:fass|rühr|änder|"
@@ -102,7 +77,6 @@ _ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
 _RU = (
     r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b"
     + _SELF_RU
-    + _NEWS_RU
     + r"|(?:всегда|никогда не) "
     + _ORDER_RU
     + r"|мы (?:всегда|никогда не) (?!получа|вид|име|попада|теря)\w{3,20}[еи]м\b|"
@@ -138,10 +112,8 @@ _JA = (
 _ZH = (
     r"(?:从(?:现在(?:开始|起)|今以后)"
     + _SELF_ZH
-    + _NEWS_ZH
     + r"|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
     + _SELF_ZH
-    + _NEWS_ZH
     + r")|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
     r"|请?记住(?:[,，:：]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
     r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
