@@ -233,10 +233,12 @@ def _holds_more_than_learnings(index: Index) -> bool:
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a line begins like an error: `TypeError:`, `git: fatal:`, `a.py:3:`."""
+    """Tell whether a line begins as an error does: `TypeError:`, `npm error`, `a.py:3:`."""
     for line in prompt.split("\n"):
         words = line.lower().split(None, 4)[:4] if ":" in line else ()
         if words and (words[0] in _ERRORS or words[0].rstrip(":").rpartition(":")[2].isdigit()):
+            return True
+        if len(words) > 1 and words[1].rstrip("!") in _ERRORS[1:]:
             return True
         if any(word[-1] == ":" and word.rstrip(":").endswith(_ERRORS[1:]) for word in words):
             return True
