@@ -24,8 +24,11 @@ from memory.core.layout import (
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.tokeniser import compose
 from memory.core.walk import PRIVATE_ONLY, Listing
-from memory.store import archive, writer
-from memory.store.archive import Move
+from memory.store import writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.store.archive import Move
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
 
@@ -288,10 +291,14 @@ class Reader:
 
     def successors(self) -> dict[str, str]:
         """Return the present successor of each merged archived record, by id."""
+        from memory.store import archive
+
         return archive.successors(self.roots.items())
 
     def away(self) -> dict[str, tuple[str, Move]]:
         """Return (tier, latest move) of each archived record, by id."""
+        from memory.store import archive
+
         return {
             id: (letter, move)
             for letter, root in reversed(list(self.roots.items()))
@@ -339,7 +346,7 @@ class Reader:
         if (
             len(parts) < 3
             or parts[0] not in self.roots
-            or not (added or parts[1] in (*FOLDERS.values(), archive.FOLDER))
+            or not (added or _is_folder(parts[1]))
             or not name.endswith(record_suffixes(name))
             or not _is_path_below(name)
         ):
@@ -396,6 +403,14 @@ def open_beneath(root: str, parts: list[str]) -> int:
         os.close(fd)
         raise OSError(22, "not a regular file")
     return fd
+
+
+def _is_folder(name: str) -> bool:
+    if name in FOLDERS.values():
+        return True
+    from memory.store import archive
+
+    return name == archive.FOLDER
 
 
 SHORTEST = 4  # characters of an id in which a typo differs from another id

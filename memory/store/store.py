@@ -36,10 +36,13 @@ from memory.core.layout import (
     is_record,
 )
 from memory.core.records import HARVEST_KEY, READ_LIMIT, Record
-from memory.store import archive, redactor, writer
-from memory.store.archive import Move
+from memory.store import redactor, writer
 from memory.store.reader import Reader, Unreadable
 from memory.store.writer import NewRecord, file_mode, verify_written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.store.archive import Move
 
 READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
 # bytes of a directory (about 1,000 files) searched for old temporary files at each write
@@ -289,6 +292,8 @@ class Store(Reader):
         into: the id of the record into which it was merged, or "".  checksum: of the record that
         the caller read, "" for any.
         """
+        from memory.store import archive
+
         self.check(name)
         with self._locked(name):
             record, root = self.read(name), self._root(name[:1])
@@ -296,7 +301,7 @@ class Store(Reader):
                 raise StoreError("%s has changed meanwhile; look at it again" % name)
             source = self._resolve_path(name)
             away = archive.find_free_path(root, name[2:], record.checksum)
-            self._log_move(name[0], Move(record.id, name[2:], away, into), reason)
+            self._log_move(name[0], archive.Move(record.id, name[2:], away, into), reason)
             self._move_file(name[0], source, away)
         return name[:2] + away
 
@@ -323,6 +328,8 @@ class Store(Reader):
 
     def remove(self, name: str) -> None:
         """Delete a record's file.  The archive's log gets its id alone."""
+        from memory.store import archive
+
         self.check(name)
         with self._locked(name):
             self._resolve_path(name)
@@ -331,40 +338,46 @@ class Store(Reader):
             with contextlib.suppress(StoreError):
                 id = self.read(name).id
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
-            self._log_move(name[0], Move(id, "", ""), archive.REMOVED)
+            self._log_move(name[0], archive.Move(id, "", ""), archive.REMOVED)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.
 
         id: also its prefix or title.  A newer text of the same record is archived in exchange.
         """
+        from memory.store import archive
+
         letter, move = self._find_move(id.strip())
         if self._has_id(letter + "/" + move.home, move.id):
             return self._swap_with_archived(letter, move)
         return self.bring_back(letter, move, archive.RESTORED)
 
     def _swap_with_archived(self, letter: str, move: Move) -> Record:
+        from memory.store import archive
+
         name = letter + "/" + move.home
         with self._locked(name):
             record, present = self.read(name), self._resolve_path(name)
             source = self._resolve_path(letter + "/" + move.away)
             away = archive.find_free_path(self.roots[letter], move.home, record.checksum)
-            self._log_move(letter, Move(move.id, move.away, move.home), archive.RESTORED)
+            self._log_move(letter, archive.Move(move.id, move.away, move.home), archive.RESTORED)
             # last in the log: this one is found in the archive from now on
-            self._log_move(letter, Move(move.id, move.home, away), "replaced")
+            self._log_move(letter, archive.Move(move.id, move.home, away), "replaced")
             self._move_file(letter, present, away)
             self._move_file(letter, source, move.home)
         return self.read(name)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
         """Move a record (from `away`) back from a tier's archive."""
+        from memory.store import archive
+
         name = letter + "/" + move.home
         with self._locked(name):
             source = self._resolve_path(letter + "/" + move.away)
             is_moved = archive.have_same_bytes(source, self.roots[letter] + "/" + move.home)
             self._resolve_path(name, absent=not is_moved)
             self._move_file(letter, source, move.home)
-            self._log_move(letter, Move(move.id, move.away, move.home), reason)
+            self._log_move(letter, archive.Move(move.id, move.away, move.home), reason)
         return self.read(name)
 
     # ---- paths
@@ -494,14 +507,20 @@ class Store(Reader):
                 os.chmod(path, 0o755)
         files.make_folder(missing[0] if missing else folder)
         if tier == SHARED:
+            from memory.store import archive
+
             archive.write_git_attributes(root)
 
     def _move_file(self, tier: str, source: str, target: str) -> None:
+        from memory.store import archive
+
         path = self.roots[tier] + "/" + target
         self._make_folder(tier, path.rpartition("/")[0])
         archive.move_file(source, path, file_mode(tier))
 
     def _log_move(self, tier: str, move: Move, reason: str) -> None:
+        from memory.store import archive
+
         self._make_folder(tier, self.roots[tier] + "/" + archive.FOLDER)
         archive.log(self.roots[tier], move, self.cleaned(reason), self.now, file_mode(tier))
 

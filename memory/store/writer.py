@@ -15,7 +15,6 @@ from zlib import crc32
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED_KINDS, FOLDERS, SHARED, Place
 from memory.core.plaintext import one_line
-from memory.store import archive
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
@@ -326,6 +325,8 @@ class TierWriter:
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
         """Move a record to the archive, any other file to `<name>.before`."""
+        from memory.store import archive
+
         self._refuse_outside(path)
         root, home = self._split_record_path(path)
         if not root:
