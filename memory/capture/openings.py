@@ -39,6 +39,13 @@ def is_finished(turn: Turn) -> bool:
     return last is not None and last.kind == turns.SAID and last.result != turns.CALLED
 
 
+def is_acknowledged(turn: Turn) -> bool:
+    """Tell whether a finished turn brought a few words and no work."""
+    if any(piece.kind in _WORK for piece in turn.pieces):
+        return False
+    return is_finished(turn) and sum(map(len, turn.statements())) < _SUBSTANCE
+
+
 def find_outcome(turn: Turn) -> str:
     """Return a turn's final statement, else its last long statement.
 

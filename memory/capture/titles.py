@@ -32,7 +32,12 @@ def find_first_request(history: Sequence[Turn]) -> str:
 
 
 def _list_requests(history: Sequence[Turn]) -> Iterator[str]:
+    """Yield the topics of requests, those that were only acknowledged last."""
+    acknowledged = []
     for turn in history:
         topic = openings.find_topic(turn.request) if turn.asked in ("", SLASH) else ""
-        if topic:
+        if topic and openings.is_acknowledged(turn):
+            acknowledged.append(topic)
+        elif topic:
             yield topic
+    yield from acknowledged

@@ -39,3 +39,13 @@ def test_what_nobody_typed_names_nothing():
 def test_only_the_first_requests_are_looked_at():
     held = [turn("request number %d about the cache" % number) for number in range(40)]
     assert len(titles.list_titles(held, "", [])) == titles.MOST_REQUESTS
+
+
+def test_a_request_that_was_only_acknowledged_comes_last():
+    """Such as a wish; one that brought work or an answer names the session."""
+    wish = turn("from now on always run the linter", Piece(turns.SAID, "Understood.", turns.ENDED))
+    work = turn("lock the pay button", Piece(turns.FILE, "src/pay.ts"))
+    asked = turn("why is the cache slow", Piece(turns.SAID, "It reads each key. " * 9, turns.ENDED))
+    assert titles.find_first_request([wish, work, asked]) == "lock the pay button"
+    assert titles.find_first_request([wish, asked]) == "why is the cache slow"
+    assert titles.find_first_request([wish]) == "from now on always run the linter"

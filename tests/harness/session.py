@@ -50,6 +50,19 @@ class Session:
             )
         return self
 
+    def replay(self, fixture):
+        """Take over a recorded session as one of this project that ended at `now`."""
+        text = (DATA / (fixture + ".jsonl")).read_text("utf-8")
+        (folder,) = set(re.findall(r'"cwd":"([^"]+)"', text))
+        (name,) = set(re.findall(r'"sessionId":"([^"]+)"', text))
+        text = text.replace(folder, self.project).replace(name, self.name)
+        instants = {at: clock.parse(at) for at in re.findall(r'"timestamp":"([^"]+)"', text)}
+        late = self.now - max(instants.values())
+        for at, instant in instants.items():
+            text = text.replace(at, clock.iso(instant + late).replace("Z", ".000Z"))
+        self.path.write_text(text, "utf-8")
+        return self
+
     def line(self, kind, content, **more):
         self.clock += 1
         record = {

@@ -140,22 +140,28 @@ class Past(NamedTuple):
 
 
 @pytest.fixture(params=TALKS)
-def talk(request) -> Talk:
-    """What is said, in each language."""
-    return TALKS[request.param]
+def language(request) -> str:
+    return request.param
 
 
 @pytest.fixture
-def past(talk, world, env, project) -> Past:
-    """The session of a language: its lines, then the client's events in their order."""
+def talk(language) -> Talk:
+    """What is said, in each language."""
+    return TALKS[language]
+
+
+@pytest.fixture
+def past(language, talk, world, env, project) -> Past:
+    """A session that the client 2.1.332 recorded, then the client's events in their order.
+
+    The user typed the wish, then the request; the model read and edited a file and ran its test.
+    """
     noon = time.time() // clock.DAY * clock.DAY - clock.DAY / 2
-    session = Session(env, project, noon, "pay-button")
+    session = Session(env, project, noon, "pay-button").replay("pay-" + language)
     vault.learnings(session.place, 12)
-    asked = talk.request + "\n\n" + talk.wish
-    session.ask(asked).edit("src/pay.ts", "-lock", "+unlock").bash("npm test", "5 passed")
-    session.say(talk.answer)
     told = {"session_id": session.name, "transcript_path": str(session.path), "cwd": project}
-    harmless(fire("prompt", payload("UserPromptSubmit", prompt=asked, **told), world))
+    for asked in (talk.wish, talk.request):
+        harmless(fire("prompt", payload("UserPromptSubmit", prompt=asked, **told), world))
     stop = payload("Stop", last_assistant_message=talk.answer, **told)
     noted = harmless(fire("stop", stop, world)).message
     assert harmless(fire("session_end", payload("SessionEnd", "other", **told), world)).settled
