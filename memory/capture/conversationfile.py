@@ -16,6 +16,7 @@ from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record, meta_text
+from memory.hook.handoffs import is_unattended
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
@@ -111,7 +112,8 @@ def read_turns(
 ) -> tuple[Turn, ...]:
     """Return the turns of a checkpoint's conversation, () for none.
 
-    checkpoints: of its session; by them turns of another branch, no trunk, are left out.
+    checkpoints: of its session; by them turns of another branch, no trunk, are left out, and those
+    of a program where the checkpoint is a person's.
     """
     try:
         page = strip_private_record(keeper.find(meta_text(record, "conversation")))
@@ -121,13 +123,21 @@ def read_turns(
         return ()
     history = conversationpage.parse(page.body, clock.day(page.created))
     ends = sorted(
-        (clock.parse(meta_text(each, "until")) or each.created, meta_text(each, "branch"))
+        (
+            clock.parse(meta_text(each, "until")) or each.created,
+            meta_text(each, "branch"),
+            is_unattended(each) and not is_unattended(record),
+        )
         for each in checkpoints
     )
     own_branch = meta_text(record, "branch")
-    parts = split_by_checkpoint(history, [until for until, _ in ends])
-    branches = [*(branch for _, branch in ends), own_branch]
-    kept = [part for part, branch in zip(parts, branches) if branch in (own_branch, *TRUNKS)]
+    parts = split_by_checkpoint(history, [until for until, *_ in ends])
+    marks = [*((branch, foreign) for _, branch, foreign in ends), (own_branch, False)]
+    kept = [
+        part
+        for part, (branch, foreign) in zip(parts, marks)
+        if branch in (own_branch, *TRUNKS) and not foreign
+    ]
     return tuple(turn for part in kept for turn in part)
 
 

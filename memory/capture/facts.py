@@ -81,6 +81,7 @@ class Facts:
     until: the latest instant.
     branch, cwd: by the host.
     typed: a person typed a request, in this stretch or one before.
+    sent: a program sent the last request.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -103,6 +104,7 @@ class Facts:
     branch: str = ""
     cwd: str = ""
     typed: bool = False
+    sent: bool = False
 
     @property
     def all_turns(self) -> list[Turn]:
@@ -161,7 +163,9 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
-            facts.typed |= not entry.headless
+            # a program that goes on with a person's session types nothing
+            facts.typed = not entry.headless or (facts.typed and facts.sent)
+            facts.sent = entry.headless
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0

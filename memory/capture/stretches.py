@@ -1,7 +1,7 @@
 """Capture: a session's transcript to checkpoints.
 
 A checkpoint covers one stretch of a session.  Stop writes or updates it after enough new work;
-PreCompact, SessionEnd, recovery and work on another branch write and close it, and later work opens
+PreCompact, SessionEnd, recovery, another branch or sender write and close it, and later work opens
 the next.
 
 Without its state (`progress`) a session's transcript is read again from its start, from the entries
@@ -121,7 +121,7 @@ class Capture:
     def is_undecided(self) -> bool:
         """Read to a switch of branches; tell whether later entries decide it."""
         self.state.units += self.read()
-        return self._was_work_left() is None
+        return bool(self.stop and self.stop.switch) and self._was_work_left() is None
 
     def _was_work_left(self) -> bool | None:
         reading = self.source.read(self.path, self.stop.offset if self.stop else 0)
@@ -416,7 +416,7 @@ class Capture:
             wishes.save_wishes(self._open_store(), facts.turns, self.session)
 
     def _keep_answer(self) -> None:
-        if has_answer(self.state.facts) or self.state.retold:
+        if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
             self._update_conversation()
 
     def _leave_edited_file(self) -> None:
@@ -469,7 +469,7 @@ class Capture:
         facts = self.state.facts
         is_past = trigger in _PAST  # the present checkout is not that of the work
         branch, commit = self._find_checkout(is_past)
-        is_unattended = not facts.typed and bool(facts.asked or not facts.turns)
+        is_unattended = not facts.typed and bool(facts.sent or facts.asked or not facts.turns)
         return {
             "trigger": trigger,
             "branch": self._make_mask()(branch) or None,
@@ -628,8 +628,9 @@ def capture(
             return ""
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
-        start = run.state.offset
-        stops = progress.find_branch_switches(path, start, run.state.facts.branch)
+        start, facts = run.state.offset, run.state.facts
+        sent = facts.sent if start else None
+        stops = progress.find_branch_switches(path, start, facts.branch, sent)
         for run.stop in stops:
             if trigger == "stop" and run.is_undecided():
                 return run.run(trigger)  # the rest is read with the next turn

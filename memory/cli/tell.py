@@ -361,9 +361,8 @@ def _draft_from(call: Call, sources: list[Record]) -> Record:
     latest = sources[0]
     its_session = str(latest.meta.get("session") or "")
     plans = [record for record in _list_newest(call, "plan", "", 4) if record.active]
-    turns = conversationfile.read_turns(
-        call.store(), latest, _list_session_checkpoints(call, latest)
-    )
+    every = _list_work(call, its_session, "", handoffs.LOOKED) if its_session else [latest]
+    turns = conversationfile.read_turns(call.store(), latest, every)
     notes = [
         note for note in _list_newest(call, "note", its_session, 1) if handoffs.covers(note, latest)
     ]
@@ -435,11 +434,14 @@ def _list_work(call: Call, session: str, branch: str, most: int) -> list[Record]
 
 
 def _list_checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    found = _list_work(call, session, branch, 2 * MOST_SOURCES)
+    found = _list_work(call, session, branch, handoffs.LOOKED)
     named = [str(record.meta.get("session") or "") for record in found]
     # the start of a session's id may match several sessions
     whole = session if session in named else next(iter(named), "")
-    return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
+    own = [record for record, name in zip(found, named) if name == whole]
+    # a program may have gone on with a person's session
+    by_person = [record for record in own if not handoffs.is_unattended(record)]
+    return (by_person or own)[:MOST_SOURCES]
 
 
 def _list_session_checkpoints(call: Call, record: Record, branch: str = "") -> list[Record]:

@@ -287,7 +287,7 @@ def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0)
 
 def _find_later(index: Index, key: str, record: Any) -> Any:
     """Return a session's newest checkpoint if later than `record`, else None."""
-    newest = _find_newest_of_session(index, key)
+    newest = _find_newest_of_session(index, key, is_unattended(record))
     return newest if newest and newest.created > record.created else None
 
 
@@ -323,8 +323,11 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
     for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if work.last is None and _is_users_own(record):
             work.last = record
-        if _session_key(record) not in known:
-            known.add(_session_key(record))
+        key = _session_key(record)
+        # a program went on with a person's session: it is told by the person's own work
+        is_behind = is_unattended(record) and _find_newest_of_session(index, key, False)
+        if key not in known and not is_behind:
+            known.add(key)
             if work.record is None and not is_unattended(record):
                 work.record = record
             elif len(work.others) < OTHERS:
@@ -401,10 +404,12 @@ def _read_work_checkpoints(index: Index, docs: Iterable[Any]) -> Iterator[Any]:
             yield record
 
 
-def _find_newest_of_session(index: Index, key: str) -> Any:
+def _find_newest_of_session(index: Index, key: str, unattended: bool = True) -> Any:
+    """Return a session's newest checkpoint, or None; unattended: programs' too."""
     docs = index.newest(segment.session_term(key), LOOKED) if key else ()
     records = _read_work_checkpoints(index, docs)
-    return next((record for record in records if _session_key(record) == key), None)
+    wanted = (record for record in records if unattended or not is_unattended(record))
+    return next((record for record in wanted if _session_key(record) == key), None)
 
 
 def find_earlier_refusals(index: Index, record: Any) -> list[str]:

@@ -692,6 +692,45 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_program_that_goes_on_with_a_persons_session_types_nothing(env, project, now, ends):
+    """Its turns are a checkpoint of their own, captured as they came or all at once."""
+    session = Session(env, project, now, "timed")
+    bot = {"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "sdk"}
+
+    def end():
+        if ends:
+            session.capture("SessionEnd")
+
+    session.ask("fix the parser").edit("parser.py").say("Fixed the parser.")
+    end()
+    session.line("user", "summarise the night", **bot).edit("night.md").say("Summarised.")
+    session.line("user", "From now on always write in capitals.", **bot).say("Noted: capitals.")
+    end()
+    session.line("system", "", subtype="compact_boundary").edit("more.md").say("More of the night.")
+    end()
+    session.ask("why is the night so long?").say("Because the filter " + "lets all through. " * 30)
+    marks = [
+        (frontmatter.parse(text.encode()).meta.get("unattended"), text)
+        for text in session.fire("SessionEnd")
+    ]
+    assert [mark for mark, _ in marks] == [None, *["true"] * (1 + ends), None]
+    assert "Fixed the parser." in marks[0][1] and "Summarised" not in marks[0][1]
+    assert "the filter" in marks[-1][1] and "Summarised" not in marks[-1][1]
+    assert not [*Path(session.place.private).glob("rules/*")]
+    assert session.talk().count("\n## ") == 4 + ends
+
+
+def test_a_request_before_a_programs_stays_in_the_conversation(env, project, now):
+    """Though nothing came of it."""
+    session = Session(env, project, now, "timed")
+    session.ask("fix the parser")
+    bot = {"entrypoint": "sdk-cli", "promptSource": "sdk"}
+    session.line("user", "summarise the night", **bot).edit("night.md").say("Summarised.")
+    session.fire("SessionEnd")
+    assert "fix the parser" in session.talk() and "summarise the night" in session.talk()
+
+
 @pytest.mark.parametrize(
     ("tag", "unattended"),
     [("teammate-message teammate_id=", "true"), ("channel source=", None)],
