@@ -131,6 +131,11 @@ class Facts:
         return [turn for turn in self.turns if turn.asked in ("", turns.SLASH, turns.TEAM)]
 
     @property
+    def is_unattended(self) -> bool:
+        """Whether programs asked for this stretch, and no person."""
+        return not self.typed and bool(self.sent or self.asked or not self.turns)
+
+    @property
     def requests(self) -> list[str]:
         """The user's requests in this stretch, oldest first."""
         return [turn.request for turn in self.asked if turn.asked != turns.TEAM]
@@ -163,9 +168,6 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
-            # a program that goes on with a person's session types nothing
-            facts.typed = not entry.headless or (facts.typed and facts.sent)
-            facts.sent = entry.headless
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
@@ -243,15 +245,18 @@ def _may_change_branch(facts: Facts, branch: str) -> bool:
 # --- statements
 
 
-def _clip_request(text: str) -> str:
-    """Return a request shortened in its middle, at lines."""
-    if len(text) <= _ASKED:
+def _clip_request(text: str, most: int) -> str:
+    """Return the user's words shortened in their middle, at lines; typed ones stay."""
+    if len(text) <= most:
         return text
     # A label above the cut may name a secret below it, so two lines more are left out there.
-    begin, end = text[-_ASKED // 2 : -_ASKED // 4], text[-_ASKED // 4 :]
+    begin, end = text[-most // 2 : -most // 4], text[-most // 4 :]
     lines = begin.split("\n", 3)
     begin = lines[3] if len(lines) > 3 else begin.partition(" ")[2]
-    return clip_characters(text, _ASKED // 2) + "\n" + begin + end
+    head = clip_characters(text, most // 2)
+    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(begin + end)]
+    typed = entries.find_typed_lines(between, most // 4)
+    return "\n".join(filter(None, (head, typed, begin + end)))
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
@@ -260,6 +265,9 @@ def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
 
 
 def _add_request(facts: Facts, entry: Entry) -> int:
+    # a program that goes on with a person's session types nothing
+    facts.typed = not entry.headless or (facts.typed and facts.sent)
+    facts.sent = entry.headless
     if OWN_PROMPT_MARK in entry.text:
         facts.muted = "all"
         return 0
@@ -267,7 +275,7 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     facts.muted = "text" if is_dayleaf else ""
     if is_dayleaf:
         return 0
-    request = _clip_request(entry.text)
+    request = _clip_request(entry.text, _ASKED)
     if _PLAN_PROMPT.match(request):  # the plan itself comes as an entry of its own
         heading = openings.find_heading(_PLAN_PROMPT.sub("", request))
         request = "Implement the following plan: " + heading
@@ -330,7 +338,9 @@ def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> No
 
 
 def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
-    kind, text = entry.kind, clip_characters(entry.text, _LONG)
+    kind = entry.kind
+    clip = _clip_request if kind == entries.STEER else clip_characters
+    text = clip(entry.text, _LONG)
     if kind == entries.STEER:
         _add_steer(facts, entry, text, where)
     elif kind == entries.TODOS:

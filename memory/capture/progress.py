@@ -281,23 +281,22 @@ def split_ids(joined: str) -> set[str]:
 
 
 def find_branch_switches(
-    path: str, offset: int = 0, branch: str = "", sent: bool | None = None
+    path: str, offset: int = 0, branch: str = "", sent: bool = False
 ) -> list[StretchEnd]:
     """Return the switches of branches and of senders in a transcript, in order.
 
     A switch from a trunk does not count: its work goes along.  A turn that switches before any
     other change belongs to the new branch, else to the old.
     Programs go on with a person's session, and a person with theirs.
-    offset, branch, sent: the start, the branch there, and whether a program sent the request before
-    (None for none).  Raises OSError.
+    offset, branch, sent: the start, the branch there, and whether a program sent the request
+    before.  Raises OSError.
     """
     found, asked = list[StretchEnd](), None
     for at, line in transcript.read_lines(path, offset):
         head = line[: transcript.SHORT]
         for prompt in _find_prompt(head, line):
             asked = StretchEnd(at, prompt.at, True)
-            if sent not in (None, prompt.headless):
-                found.append(StretchEnd(at, prompt.at))
+            found += [asked._replace(switch=False)] * (prompt.headless != sent)
             sent = prompt.headless
         named = _find_branch(head, branch)
         if named not in ("HEAD", branch):

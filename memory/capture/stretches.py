@@ -469,7 +469,6 @@ class Capture:
         facts = self.state.facts
         is_past = trigger in _PAST  # the present checkout is not that of the work
         branch, commit = self._find_checkout(is_past)
-        is_unattended = not facts.typed and bool(facts.sent or facts.asked or not facts.turns)
         return {
             "trigger": trigger,
             "branch": self._make_mask()(branch) or None,
@@ -477,7 +476,7 @@ class Capture:
             "plan": self._find_plan(is_past) or None,
             "until": facts.until or None,
             "conversation": talk or None,
-            "unattended": is_unattended or None,
+            "unattended": facts.is_unattended or None,
             "imported": clock.iso(self.now) if self.imported else None,
         }
 
@@ -629,8 +628,7 @@ def capture(
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
         start, facts = run.state.offset, run.state.facts
-        sent = facts.sent if start else None
-        stops = progress.find_branch_switches(path, start, facts.branch, sent)
+        stops = progress.find_branch_switches(path, start, facts.branch, facts.sent)
         for run.stop in stops:
             if trigger == "stop" and run.is_undecided():
                 return run.run(trigger)  # the rest is read with the next turn
