@@ -56,6 +56,17 @@ def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
     return conversations.was_forgotten(place, session)
 
 
+def is_unedited(place: Place, talk: str) -> bool:
+    """Tell whether a conversation stands as it was written."""
+    try:
+        page = frontmatter.parse(
+            files.read(place.path(talk), 64 << 20) if talk[:2] == "p/" else b""
+        )
+    except OSError:
+        return False
+    return page.meta.get("written") == writer.body_checksum(page.body.strip("\n"))
+
+
 def end_stretch(state: CaptureState) -> None:
     """End the present stretch; its turns stay in the file."""
     state.base += state.grown

@@ -168,6 +168,7 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
+            _note_sender(facts, entry)
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
@@ -264,10 +265,13 @@ def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
     return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
 
 
-def _add_request(facts: Facts, entry: Entry) -> int:
+def _note_sender(facts: Facts, entry: Entry) -> None:
     # a program that goes on with a person's session types nothing
     facts.typed = not entry.headless or (facts.typed and facts.sent)
     facts.sent = entry.headless
+
+
+def _add_request(facts: Facts, entry: Entry) -> int:
     if OWN_PROMPT_MARK in entry.text:
         facts.muted = "all"
         return 0

@@ -21,6 +21,7 @@ from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
 from memory.capture.facts import Facts, add_early_statement, add_entry, set_session_title
 from memory.capture.progress import READ, START, WRITTEN, CaptureState, RecordHead, RecordHeads
 from memory.core import boundary, clock, config, files, frontmatter, layout
+from memory.core.records import Record
 from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
@@ -397,6 +398,7 @@ class Capture:
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
             if not forgotten:
                 self._keep_answer()
+                self._keep_name()
             return ""
         if forgotten:
             if not self.checkpoints_since(""):
@@ -407,6 +409,7 @@ class Capture:
         talk = self._update_conversation()
         write = self._update_checkpoint if state.name else self._add_checkpoint
         name = write(trigger, talk)
+        self._keep_name()
         self._mark_written()
         return name
 
@@ -418,6 +421,23 @@ class Capture:
     def _keep_answer(self) -> None:
         if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
             self._update_conversation()
+
+    def _keep_name(self) -> None:
+        """Add the user's name for the session to records without it."""
+        state, named = self.state, checkpointpage.find_given_name(self.state.facts)
+        if not named:
+            return
+
+        def add_alias(record: Record) -> dict[str, Any]:
+            known = named in (record.title, *record.aliases)
+            return {} if known else {"aliases": [*record.aliases, named]}
+
+        # the last checkpoint, where no open one bears the name, and the conversation
+        rows = [] if state.name else [row for row in state.closed if row.name][-1:]
+        names = [row.name for row in rows if self._read_marks(row.name) == (row.mark, row.title)]
+        names += [state.talk] if conversationfile.is_unedited(self.place, state.talk) else []
+        for name in names:
+            self._open_store().edit(name, add_alias, True)
 
     def _leave_edited_file(self) -> None:
         """Begin a new checkpoint if a person changed the present file."""

@@ -758,3 +758,40 @@ def test_a_name_that_the_host_made_of_the_worktree_is_no_title(env, project, now
         session.ask("Move the cache").edit("cache.py").say("Moved.")
         session.line("custom-title", "", message=None, customTitle=name)
         assert frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta["title"] == title
+
+
+@pytest.mark.parametrize("when", ["planned", "later", "short", "at once"])
+def test_the_name_that_the_user_gave_a_session_finds_it(env, project, now, ok, when):
+    """Beside an approved plan's heading, and given after all was captured."""
+    session = Session(env, project, now, "named").ask("Please move the cache to files.")
+
+    def end():
+        session.capture("SessionEnd")
+
+    if when == "planned":
+        plan = "# Gibbon migration\n\n- [ ] one step"
+        session.tool("ExitPlanMode", {"plan": plan}, "User has approved your plan", result={})
+    session = session if when == "short" else session.edit("cache.py")
+    session.say("Moved.")
+    if when in ("later", "short"):
+        end()
+    session.line("custom-title", "", message=None, customTitle="walrus-cleanup")
+    end()
+    end()
+    found = [*session.files(), session.talk()]
+    told = [frontmatter.parse(text.encode()).meta for text in found]
+    assert all("walrus-cleanup" in (meta["title"], *meta.get("aliases", ())) for meta in told)
+    assert "Nothing" not in ok("recall", "walrus cleanup")
+
+
+def test_a_name_given_later_changes_no_record_that_a_person_edited(env, project, now):
+    session = Session(env, project, now, "named").ask("Please move the cache.").edit("cache.py")
+    session.say("Moved.").capture("SessionEnd")
+    before = [
+        path.read_text("utf-8") + "\nMine.\n" for path in (*session.where(), *session.talks())
+    ]
+    for path, text in zip((*session.where(), *session.talks()), before):
+        path.write_text(text, "utf-8")
+    session.line("custom-title", "", message=None, customTitle="walrus-cleanup")
+    session.capture("SessionEnd")
+    assert [*session.files(), session.talk()] == before
