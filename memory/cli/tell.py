@@ -25,6 +25,7 @@ from memory.terminal.call import (
     extract_title,
     find_author,
     find_session_id,
+    is_unattended,
     report_written,
     to_json,
     warn,
@@ -328,7 +329,11 @@ def _write_handoff(call: Call, text: str) -> Record:
         note + "\n",
         find_author(call),
         find_session_id(call),
-        {"branch": head.branch or None, "commit": head.commit or None},
+        {
+            "branch": head.branch or None,
+            "commit": head.commit or None,
+            "unattended": is_unattended(call) or None,
+        },
     )
 
 
@@ -372,7 +377,9 @@ def _draft_from(call: Call, sources: list[Record]) -> Record:
     )
     facts = _list_handoff_sources(draft, [*notes, *sources], latest)
     digest = _ask_model(call, HANDOFF, facts, HANDOFF_TOKENS)
-    meta = {key: latest.meta.get(key) for key in ("branch", "commit")}
+    meta = {key: latest.meta.get(key) for key in ("branch", "commit", "unattended")}
+    if is_unattended(call):
+        meta["unattended"] = True
     if digest:
         statements = [bullet.statement for bullet in digest.bullets]
         draft = byhand.reword_draft(draft, statements, digest.provider)

@@ -108,8 +108,11 @@ def record_start(place: Place, session: str) -> None:
     last = "%s %d" % (session, len(rows))
     with lock(place):
         if _read_counter(place).get("last") != last:
-            number = count_starts(place, shown[0]) + 1
-            row = {"v": 1, "id": shown[0], "starts": number, "last": last}
+            # a program's stands below those that wait
+            current = read_current(place)
+            first = current.id if current and current.id in shown else shown[0]
+            number = count_starts(place, first) + 1
+            row = {"v": 1, "id": first, "starts": number, "last": last}
             files.replace(_counter_path(place), fastjson.dump(row).encode("ascii"))
 
 
@@ -323,17 +326,25 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
     for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if work.last is None and _is_users_own(record):
             work.last = record
-        key = _session_key(record)
-        # a program went on with a person's session: it is told by the person's own work
-        is_behind = is_unattended(record) and _find_newest_of_session(index, key, False)
-        if key not in known and not is_behind:
-            known.add(key)
+        if _is_untold(index, record, known):
+            known.add(_session_key(record))
             if work.record is None and not is_unattended(record):
                 work.record = record
             elif len(work.others) < OTHERS:
                 work.others.append(record)
         if len(work.others) == OTHERS and work.last is not None:
             break
+
+
+def _is_untold(index: Index, record: Any, known: Container[str]) -> bool:
+    """Tell whether a session is told by a record of it, and not known.
+
+    Where a program went on with a person's session, the person's own work tells it.
+    """
+    key = _session_key(record)
+    if key in known:
+        return False
+    return not is_unattended(record) or _find_newest_of_session(index, key, False) is None
 
 
 def _is_on_branch(record: Any, work: EarlierWork) -> bool:

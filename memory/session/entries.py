@@ -234,15 +234,19 @@ class Entry:
         record = self._record
         if _is_human(record) or record.get("imagePasteIds"):
             return False
-        entrypoint = _str(record.get("entrypoint")) or "cli"
-        if entrypoint == "cli":
-            return "sdk" in (record.get("promptSource"), record.get("turnOrigin"))
-        return not _APPS.match(entrypoint)
+        entrypoint = _str(record.get("entrypoint"))
+        by_sdk = "sdk" in (record.get("promptSource"), record.get("turnOrigin"))
+        return is_program(entrypoint) or (by_sdk and entrypoint in ("", "cli"))
 
     @property
     def cwd(self) -> str:
         """The working directory, which drifts with the model's `cd`."""
         return _str(self._record.get("cwd"))
+
+
+def is_program(entrypoint: str) -> bool:
+    """Tell whether the host's client is run by a program."""
+    return entrypoint not in ("", "cli") and not _APPS.match(entrypoint)
 
 
 def parse_entries(record: dict[str, Any]) -> list[Entry]:

@@ -699,3 +699,31 @@ def test_work_dated_by_a_clock_that_was_ahead_comes_last(ok, start, place, now):
     block = start("s1")
     assert "The present parser is fixed" in block.partition("## [")[2].partition("## [")[0]
     assert "present" in ok("handoff") and "present" in ok("handoff", "--show")
+
+
+@pytest.mark.parametrize("entry", ["sdk-cli", "cli", "claude-vscode"])
+def test_what_a_programs_session_writes_itself_stands_below_a_persons_work(ok, start, place, entry):
+    """Its note, its handoff and its plan; an editor's session is a person's."""
+    body = "## Outcome\n\n- The zebras are counted, and all tests of the parser passed."
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-01/1.md",
+        "Work of a person",
+        body,
+        kind="checkpoint",
+        created="2026-11-01T09:00:00Z",
+        session="s-1",
+        branch="master",
+    )
+    bot = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s-2", "CLAUDE_CODE_ENTRYPOINT": entry}
+    ok("checkpoint", "the nightly check found that all is well with the zebras tonight", **bot)
+    ok("plan", "publish the nightly", "--step", "write it", **bot)
+    ok("handoff", "the nightly is done", **bot)
+    told = start()
+    at = [told.index(words) for words in ("nightly is done", "publish the nightly", "of a person")]
+    by_program = entry == "sdk-cli"
+    assert (at == sorted(at, reverse=True) or at[2] < at[0] < at[1]) is by_program, told
+    assert (", unattended)\n" in told) is by_program
+    if by_program:
+        assert told.index("of a person") < told.index("nightly check")
+    assert "(shown at 1 start before" in start("s3")
