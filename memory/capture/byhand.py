@@ -27,11 +27,13 @@ def write_note(
     session: str,
     now: float,
     source: str = "human",
+    unattended: bool = False,
 ) -> Record:
     """Write a checkpoint from a person's note.
 
     words: the note (markdown; <private> parts are left out).
     session: id of the running session, or "".
+    unattended: a program runs it.
     Raises UsageError for an empty note.
     """
     words = entries.clean(words)
@@ -45,6 +47,7 @@ def write_note(
         "branch": head.branch,
         "commit": head.commit,
         "plan": activeplan.find_plan_between(keeper, now, now),
+        "unattended": unattended,
     }
     title, body = one_line(first, NOTE), words + "\n"
     return keeper.same_lately(title, body) or keeper.add(

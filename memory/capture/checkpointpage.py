@@ -58,7 +58,7 @@ def list_files(facts: Facts) -> tuple[list[str], list[str]]:
 
 
 def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
-    """Return (title, [first request, unless the title says it]).
+    """Return (title, [first request, name by the user], unless the title says it).
 
     taken: the titles of other checkpoints of the day.
     """
@@ -70,8 +70,13 @@ def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[st
     if not title:
         when = " (%s)" % (facts.until[11:16] or "again")
         title = openings.cut_clause(candidates[0], TITLE - len(when)) + when
-    request = titles.find_first_request(facts.turns)
-    return title, [request] if request not in ("", title) else []
+    others = dict.fromkeys((titles.find_first_request(facts.turns), find_given_name(facts)))
+    return title, [name for name in others if name not in ("", title)]
+
+
+def find_given_name(facts: Facts) -> str:
+    """Return the name that the user gave the session, or ""."""
+    return openings.cut_clause(one_line(facts.title)) if facts.by == "custom" else ""
 
 
 def _rank_subjects(facts: Facts) -> list[str]:

@@ -16,6 +16,7 @@ from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record, meta_text
+from memory.hook.handoffs import is_unattended
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
@@ -53,6 +54,17 @@ def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
     from memory.store import conversations
 
     return conversations.was_forgotten(place, session)
+
+
+def is_unedited(place: Place, talk: str) -> bool:
+    """Tell whether a conversation stands as it was written."""
+    try:
+        page = frontmatter.parse(
+            files.read(place.path(talk), 64 << 20) if talk[:2] == "p/" else b""
+        )
+    except OSError:
+        return False
+    return page.meta.get("written") == writer.body_checksum(page.body.strip("\n"))
 
 
 def end_stretch(state: CaptureState) -> None:
@@ -112,7 +124,8 @@ def read_turns(
 ) -> tuple[Turn, ...]:
     """Return the turns of a checkpoint's conversation, () for none.
 
-    checkpoints: of its session; by them turns of another branch, no trunk, are left out.
+    checkpoints: of its session; by them turns of another branch, no trunk, are left out, and those
+    of a program where the checkpoint is a person's.
     """
     try:
         page = strip_private_record(keeper.find(meta_text(record, "conversation")))
@@ -122,13 +135,21 @@ def read_turns(
         return ()
     history = conversationpage.parse(page.body, clock.day(page.created))
     ends = sorted(
-        (clock.parse(meta_text(each, "until")) or each.created, meta_text(each, "branch"))
+        (
+            clock.parse(meta_text(each, "until")) or each.created,
+            meta_text(each, "branch"),
+            is_unattended(each) and not is_unattended(record),
+        )
         for each in checkpoints
     )
     own_branch = meta_text(record, "branch")
-    parts = split_by_checkpoint(history, [until for until, _ in ends])
-    branches = [*(branch for _, branch in ends), own_branch]
-    kept = [part for part, branch in zip(parts, branches) if branch in (own_branch, *TRUNKS)]
+    parts = split_by_checkpoint(history, [until for until, *_ in ends])
+    marks = [*((branch, foreign) for _, branch, foreign in ends), (own_branch, False)]
+    kept = [
+        part
+        for part, (branch, foreign) in zip(parts, marks)
+        if branch in (own_branch, *TRUNKS) and not foreign
+    ]
     return tuple(turn for part in kept for turn in part)
 
 

@@ -56,7 +56,7 @@ from memory.capture.turns import (
 )
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, strip_bold
-from memory.session import shell
+from memory.session import entries, shell
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
 LAST = 1500  # characters from the end of a request that is cut
@@ -223,7 +223,10 @@ def _clip_quote(text: str) -> str:
     end = text[-LAST:]
     space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)
     rest = end[space.end() if space else 0 :].lstrip()
-    return clip_at_word(text[:ASKED], ASKED - LAST) + "\n" + rest
+    head = clip_at_word(text[:ASKED], ASKED - LAST)
+    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(rest)]
+    typed = entries.find_typed_lines(between, ASKED)
+    return "\n".join(filter(None, (head, typed, rest)))
 
 
 def replace_headings(text: str) -> str:

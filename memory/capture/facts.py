@@ -84,6 +84,7 @@ class Facts:
     until: the latest instant.
     branch, cwd: by the host.
     typed: a person typed a request, in this stretch or one before.
+    sent: a program sent the last request.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -107,6 +108,7 @@ class Facts:
     branch: str = ""
     cwd: str = ""
     typed: bool = False
+    sent: bool = False
 
     @property
     def all_turns(self) -> list[Turn]:
@@ -138,8 +140,8 @@ class Facts:
 
     @property
     def is_unattended(self) -> bool:
-        """Whether no person typed into the session, this stretch or one before."""
-        return not self.typed and bool(self.asked or not self.turns)
+        """Whether programs asked for this stretch, and no person."""
+        return not self.typed and bool(self.sent or self.asked or not self.turns)
 
     @property
     def requests(self) -> list[str]:
@@ -174,7 +176,7 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
-            facts.typed |= not entry.headless
+            _note_sender(facts, entry)
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
@@ -252,20 +254,29 @@ def _may_change_branch(facts: Facts, branch: str) -> bool:
 # --- statements
 
 
-def _clip_request(text: str) -> str:
-    """Return a request shortened in its middle, at lines."""
-    if len(text) <= _ASKED:
+def _clip_request(text: str, most: int) -> str:
+    """Return the user's words shortened in their middle, at lines; typed ones stay."""
+    if len(text) <= most:
         return text
     # A label above the cut may name a secret below it, so two lines more are left out there.
-    begin, end = text[-_ASKED // 2 : -_ASKED // 4], text[-_ASKED // 4 :]
+    begin, end = text[-most // 2 : -most // 4], text[-most // 4 :]
     lines = begin.split("\n", 3)
     begin = lines[3] if len(lines) > 3 else begin.partition(" ")[2]
-    return clip_characters(text, _ASKED // 2) + "\n" + begin + end
+    head = clip_characters(text, most // 2)
+    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(begin + end)]
+    typed = entries.find_typed_lines(between, most // 4)
+    return "\n".join(filter(None, (head, typed, begin + end)))
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
     last = facts.turns[-1] if facts.turns else None
     return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
+
+
+def _note_sender(facts: Facts, entry: Entry) -> None:
+    # a program that goes on with a person's session types nothing
+    facts.typed = not entry.headless or (facts.typed and facts.sent)
+    facts.sent = entry.headless
 
 
 def _add_request(facts: Facts, entry: Entry) -> int:
@@ -276,7 +287,7 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     facts.muted = "text" if is_dayleaf else ""
     if is_dayleaf:
         return 0
-    request = _clip_request(entry.text)
+    request = _clip_request(entry.text, _ASKED)
     if _PLAN_PROMPT.match(request):  # the plan itself comes as an entry of its own
         heading = openings.find_heading(_PLAN_PROMPT.sub("", request))
         request = "Implement the following plan: " + heading
@@ -339,7 +350,9 @@ def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> No
 
 
 def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
-    kind, text = entry.kind, clip_characters(entry.text, _LONG)
+    kind = entry.kind
+    clip = _clip_request if kind == entries.STEER else clip_characters
+    text = clip(entry.text, _LONG)
     if kind == entries.STEER:
         _add_steer(facts, entry, text, where)
     elif kind == entries.TODOS:

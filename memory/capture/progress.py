@@ -280,18 +280,24 @@ def split_ids(joined: str) -> set[str]:
     return {joined[at : at + 12] for at in range(0, len(joined), 12)}
 
 
-def find_branch_switches(path: str, offset: int = 0, branch: str = "") -> list[StretchEnd]:
-    """Return the switches of branches in a transcript, in order.
+def find_branch_switches(
+    path: str, offset: int = 0, branch: str = "", sent: bool = False
+) -> list[StretchEnd]:
+    """Return the switches of branches and of senders in a transcript, in order.
 
     A switch from a trunk does not count: its work goes along.  A turn that switches before any
     other change belongs to the new branch, else to the old.
-    offset, branch: the start, and the branch there.  Raises OSError.
+    Programs go on with a person's session, and a person with theirs.
+    offset, branch, sent: the start, the branch there, and whether a program sent the request
+    before.  Raises OSError.
     """
     found, asked = list[StretchEnd](), None
     for at, line in transcript.read_lines(path, offset):
         head = line[: transcript.SHORT]
-        for instant in _find_prompt_instant(head, line):
-            asked = StretchEnd(at, instant, True)
+        for prompt in _find_prompt(head, line):
+            asked = StretchEnd(at, prompt.at, True)
+            found += [asked._replace(switch=False)] * (prompt.headless != sent)
+            sent = prompt.headless
         named = _find_branch(head, branch)
         if named not in ("HEAD", branch):
             is_trunk = branch in layout.TRUNKS
@@ -314,12 +320,12 @@ def _begins_work(head: bytes) -> bool:
     return bool(changes or _TURN_ENDED.search(head))
 
 
-def _find_prompt_instant(head: bytes, line: bytes) -> list[str]:
-    """Return [instant] of a prompt's line, [] for any other."""
+def _find_prompt(head: bytes, line: bytes) -> list[entries.Entry]:
+    """Return [prompt] of a prompt's line, [] for any other."""
     if b'"user"' not in head or b'"tool_result"' in line or len(line) > transcript.LONGEST:
         return []
     parsed = entries.parse_entries(entries.parse_line(line))
-    return [entry.at for entry in parsed if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
+    return [entry for entry in parsed if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 
 def was_work_left(

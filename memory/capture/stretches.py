@@ -1,7 +1,7 @@
 """Capture: a session's transcript to checkpoints.
 
 A checkpoint covers one stretch of a session.  Stop writes or updates it after enough new work;
-PreCompact, SessionEnd, recovery and work on another branch write and close it, and later work opens
+PreCompact, SessionEnd, recovery, another branch or sender write and close it, and later work opens
 the next.
 
 Without its state (`progress`) a session's transcript is read again from its start, from the entries
@@ -21,6 +21,7 @@ from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
 from memory.capture.facts import Facts, add_early_statement, add_entry, set_session_title
 from memory.capture.progress import READ, START, WRITTEN, CaptureState, RecordHead, RecordHeads
 from memory.core import boundary, clock, config, files, frontmatter, layout
+from memory.core.records import Record
 from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
@@ -121,7 +122,7 @@ class Capture:
     def is_undecided(self) -> bool:
         """Read to a switch of branches; tell whether later entries decide it."""
         self.state.units += self.read()
-        return self._was_work_left() is None
+        return bool(self.stop and self.stop.switch) and self._was_work_left() is None
 
     def _was_work_left(self) -> bool | None:
         reading = self.source.read(self.path, self.stop.offset if self.stop else 0)
@@ -398,6 +399,7 @@ class Capture:
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
             if not forgotten:
                 self._keep_answer()
+                self._keep_name()
             return ""
         if forgotten:
             if not self.checkpoints_since(""):
@@ -408,6 +410,7 @@ class Capture:
         talk = self._update_conversation()
         write = self._update_checkpoint if state.name else self._add_checkpoint
         name = write(trigger, talk)
+        self._keep_name()
         self._mark_written()
         return name
 
@@ -417,8 +420,25 @@ class Capture:
             wishes.save_wishes(self._open_store(), facts.turns, self.session)
 
     def _keep_answer(self) -> None:
-        if has_answer(self.state.facts) or self.state.retold:
+        if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
             self._update_conversation()
+
+    def _keep_name(self) -> None:
+        """Add the user's name for the session to records without it."""
+        state, named = self.state, checkpointpage.find_given_name(self.state.facts)
+        if not named:
+            return
+
+        def add_alias(record: Record) -> dict[str, Any]:
+            known = named in (record.title, *record.aliases)
+            return {} if known else {"aliases": [*record.aliases, named]}
+
+        # the last checkpoint, where no open one bears the name, and the conversation
+        rows = [] if state.name else [row for row in state.closed if row.name][-1:]
+        names = [row.name for row in rows if self._read_marks(row.name) == (row.mark, row.title)]
+        names += [state.talk] if conversationfile.is_unedited(self.place, state.talk) else []
+        for name in names:
+            self._open_store().edit(name, add_alias, True)
 
     def _leave_edited_file(self) -> None:
         """Begin a new checkpoint if a person changed the present file."""
@@ -635,8 +655,8 @@ def capture(
             return ""
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
-        start = run.state.offset
-        stops = progress.find_branch_switches(path, start, run.state.facts.branch)
+        start, facts = run.state.offset, run.state.facts
+        stops = progress.find_branch_switches(path, start, facts.branch, facts.sent)
         for run.stop in stops:
             if trigger == "stop" and run.is_undecided():
                 return run.run(trigger)  # the rest is read with the next turn

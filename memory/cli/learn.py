@@ -24,6 +24,7 @@ from memory.terminal.call import (
     extract_title,
     find_author,
     find_session_id,
+    is_unattended,
     report_written,
     warn,
 )
@@ -134,7 +135,8 @@ def checkpoint(call: Call) -> int:
     elif text.strip():
         _require_public(text)
         tags = call.options.tag or ()
-        kept = byhand.write_note(call.store(), call.place, text, tags, session, call.now)
+        by = "human", is_unattended(call)
+        kept = byhand.write_note(call.store(), call.place, text, tags, session, call.now, *by)
     else:
         kept = _write_session_checkpoint(call, session)
     call.indexed()

@@ -19,6 +19,7 @@ from memory.terminal.call import (
     extract_title,
     find_author,
     find_session_id,
+    is_unattended,
     report_written,
     suggest_word,
     unknown_word,
@@ -76,7 +77,7 @@ def _split_title(text: str, steps: Iterable[str]) -> tuple[str, str]:
 def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
     """Write a new plan; refuse a second active one without --replace."""
     store, author, session = call.store(), find_author(call), find_session_id(call)
-    extra = {"status": "active"}
+    extra = {"status": "active", **({"unattended": True} if is_unattended(call) else {})}
     with files.Lock(call.place.cache + "/plan.lock", wait=True):
         before = _list_replaceable_plans(call, store)
         kept = store.add(

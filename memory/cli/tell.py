@@ -25,6 +25,7 @@ from memory.terminal.call import (
     extract_title,
     find_author,
     find_session_id,
+    is_unattended,
     report_written,
     to_json,
     warn,
@@ -328,7 +329,11 @@ def _write_handoff(call: Call, text: str) -> Record:
         note + "\n",
         find_author(call),
         find_session_id(call),
-        {"branch": head.branch or None, "commit": head.commit or None},
+        {
+            "branch": head.branch or None,
+            "commit": head.commit or None,
+            "unattended": is_unattended(call) or None,
+        },
     )
 
 
@@ -361,9 +366,8 @@ def _draft_from(call: Call, sources: list[Record]) -> Record:
     latest = sources[0]
     its_session = str(latest.meta.get("session") or "")
     plans = [record for record in _list_newest(call, "plan", "", 4) if record.active]
-    turns = conversationfile.read_turns(
-        call.store(), latest, _list_session_checkpoints(call, latest)
-    )
+    every = _list_work(call, its_session, "", handoffs.LOOKED) if its_session else [latest]
+    turns = conversationfile.read_turns(call.store(), latest, every)
     notes = [
         note for note in _list_newest(call, "note", its_session, 1) if handoffs.covers(note, latest)
     ]
@@ -373,7 +377,9 @@ def _draft_from(call: Call, sources: list[Record]) -> Record:
     )
     facts = _list_handoff_sources(draft, [*notes, *sources], latest)
     digest = _ask_model(call, HANDOFF, facts, HANDOFF_TOKENS)
-    meta = {key: latest.meta.get(key) for key in ("branch", "commit")}
+    meta = {key: latest.meta.get(key) for key in ("branch", "commit", "unattended")}
+    if is_unattended(call):
+        meta["unattended"] = True
     if digest:
         statements = [bullet.statement for bullet in digest.bullets]
         draft = byhand.reword_draft(draft, statements, digest.provider)
@@ -435,11 +441,14 @@ def _list_work(call: Call, session: str, branch: str, most: int) -> list[Record]
 
 
 def _list_checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    found = _list_work(call, session, branch, 2 * MOST_SOURCES)
+    found = _list_work(call, session, branch, handoffs.LOOKED)
     named = [str(record.meta.get("session") or "") for record in found]
     # the start of a session's id may match several sessions
     whole = session if session in named else next(iter(named), "")
-    return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
+    own = [record for record, name in zip(found, named) if name == whole]
+    # a program may have gone on with a person's session
+    by_person = [record for record in own if not handoffs.is_unattended(record)]
+    return (by_person or own)[:MOST_SOURCES]
 
 
 def _list_session_checkpoints(call: Call, record: Record, branch: str = "") -> list[Record]:

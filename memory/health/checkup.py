@@ -426,6 +426,18 @@ def program_path() -> str:
     return (sys.prefix if files.is_inside(own, sys.prefix) else own) + "/bin/dayleaf"
 
 
+def check_git(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+    """Report a git that does not run, in a repository."""
+    from memory.store import safegit
+
+    fault = safegit.find_fault(env) if place.git else ""
+    if fault:
+        yield warn(
+            "git does not run here (%s), so nobody tells what is committed and by whom" % fault,
+            "see what `git version` says, and mend or install git",
+        )
+
+
 def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if not place.shared or not files.is_folder(place.shared):
         yield ok("this project shares no records")

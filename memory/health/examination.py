@@ -77,6 +77,7 @@ def examine(
         ("tiers", lambda: check_added_tiers(place, settings)),
         ("temps", lambda: check_temporary_files(place, now)),
         ("upkeep", lambda: _check_upkeep(store, walked())),
+        ("git", lambda: checkup.check_git(place, env)),
         ("shared", lambda: checkup.check_shared(place, env)),
         ("shared", lambda: check_log_merging(place, env)),
     )

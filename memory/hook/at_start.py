@@ -186,7 +186,8 @@ def build_brief(
     counted = _add_handoff(index, note, budget)
     counts = [counted, *(_add_handoff(index, other, budget) for other in waiting)]
     _add_wishes(index, budget)
-    question = _add_plan(index, now, budget)
+    plan = _find_plan(index)
+    question = _add_plan(index, plan, now, budget)
     spent = sum(map(fence.count_bytes, (*budget.lines, *items))) + aside
     budget.bytes = max(LEAST_BYTES, 4 * BRIEF_TOKENS - spent)
     age = _add_work(
@@ -198,6 +199,9 @@ def build_brief(
         lambda: _add_overview(index, strategy, learnings, budget),
     )
     budget.bytes = fence.NO_LIMIT
+    # what a program left stands below a person's work
+    counts += [_add_handoff(index, each, budget, True) for each in (note, *waiting)]
+    question += _add_plan(index, plan, now, budget, True)
     if strategy.whole:
         _add_all_learnings(index, strategy, learnings, misled, budget)
     budget.left += held
@@ -231,16 +235,22 @@ def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any,
     return about, context.read_approved_rules(index, docs)
 
 
-def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
-    """Add a handoff to the brief; return the line above it, or ""."""
+def _is_by(record: Any, unattended: bool) -> bool:
+    """Tell whether a program, or else a person, left a record, None for no record."""
+    return record is not None and handoffs.is_unattended(record) == unattended
+
+
+def _add_handoff(index: Index, note: Any, budget: fence.Budget, unattended: bool = False) -> str:
+    """Add a person's or a program's handoff; return the line above it, or ""."""
     room = budget.left - COUNT_UNITS - 1
-    if note is None or room < LEAST_UNITS or index.holds_secret(note):
+    if not _is_by(note, unattended) or room < LEAST_UNITS or index.holds_secret(note):
         return ""
     before = handoffs.count_starts(index.place, note.id)
     shown = "new"
     if before:
         starts = announcements.format_count(before, "start")
         shown = "shown at %s before; `dayleaf handoff` replaces it" % starts
+    shown += ", unattended" * unattended
     counted = "Handoff from %s (%s)" % (clock.format_local_day(note.created), shown)
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.count_utf16(counted)
@@ -266,11 +276,16 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
         budget.take("- %d more wait: `dayleaf review`" % (len(wishes) - MOST_WISHES))
 
 
-def _add_plan(index: Index, now: float, budget: fence.Budget) -> str:
-    """Add the active plan; return the question about a stale one, or ""."""
+def _find_plan(index: Index) -> Any:
     records = indexview.reread(index, index.listed("plans")[:4], whole=True)
-    plan = next((record for record in records if record.kind == "plan" and record.active), None)
-    if plan is None:
+    return next((record for record in records if record.kind == "plan" and record.active), None)
+
+
+def _add_plan(
+    index: Index, plan: Any, now: float, budget: fence.Budget, unattended: bool = False
+) -> str:
+    """Add the active plan; return the question about a stale one, or ""."""
+    if not _is_by(plan, unattended):
         return ""
     days = int((now - _find_last_change(index.place, plan)) // clock.DAY)
     question = ""

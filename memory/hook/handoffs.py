@@ -108,8 +108,11 @@ def record_start(place: Place, session: str) -> None:
     last = "%s %d" % (session, len(rows))
     with lock(place):
         if _read_counter(place).get("last") != last:
-            number = count_starts(place, shown[0]) + 1
-            row = {"v": 1, "id": shown[0], "starts": number, "last": last}
+            # a program's stands below those that wait
+            current = read_current(place)
+            first = current.id if current and current.id in shown else shown[0]
+            number = count_starts(place, first) + 1
+            row = {"v": 1, "id": first, "starts": number, "last": last}
             files.replace(_counter_path(place), fastjson.dump(row).encode("ascii"))
 
 
@@ -287,7 +290,7 @@ def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0)
 
 def _find_later(index: Index, key: str, record: Any) -> Any:
     """Return a session's newest checkpoint if later than `record`, else None."""
-    newest = _find_newest_of_session(index, key)
+    newest = _find_newest_of_session(index, key, is_unattended(record))
     return newest if newest and newest.created > record.created else None
 
 
@@ -323,7 +326,7 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
     for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if work.last is None and _is_users_own(record):
             work.last = record
-        if _session_key(record) not in known:
+        if _is_untold(index, record, known):
             known.add(_session_key(record))
             if work.record is None and not is_unattended(record):
                 work.record = record
@@ -331,6 +334,17 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
                 work.others.append(record)
         if len(work.others) == OTHERS and work.last is not None:
             break
+
+
+def _is_untold(index: Index, record: Any, known: Container[str]) -> bool:
+    """Tell whether a session is told by a record of it, and not known.
+
+    Where a program went on with a person's session, the person's own work tells it.
+    """
+    key = _session_key(record)
+    if key in known:
+        return False
+    return not is_unattended(record) or _find_newest_of_session(index, key, False) is None
 
 
 def _is_on_branch(record: Any, work: EarlierWork) -> bool:
@@ -401,10 +415,12 @@ def _read_work_checkpoints(index: Index, docs: Iterable[Any]) -> Iterator[Any]:
             yield record
 
 
-def _find_newest_of_session(index: Index, key: str) -> Any:
+def _find_newest_of_session(index: Index, key: str, unattended: bool = True) -> Any:
+    """Return a session's newest checkpoint, or None; unattended: programs' too."""
     docs = index.newest(segment.session_term(key), LOOKED) if key else ()
     records = _read_work_checkpoints(index, docs)
-    return next((record for record in records if _session_key(record) == key), None)
+    wanted = (record for record in records if unattended or not is_unattended(record))
+    return next((record for record in wanted if _session_key(record) == key), None)
 
 
 def find_earlier_refusals(index: Index, record: Any) -> list[str]:

@@ -20,7 +20,13 @@ from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import clip_at_word, one_line
 from memory.core.records import Record, is_true, meta_text, parse_labels
 from memory.distill.digests import FILES, Source
-from memory.hook.handoffs import covers, is_from_elsewhere, is_repetition, split_note_sections
+from memory.hook.handoffs import (
+    covers,
+    is_from_elsewhere,
+    is_repetition,
+    is_unattended,
+    split_note_sections,
+)
 from memory.recall import lookup
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
@@ -202,6 +208,7 @@ def _group_checkpoints(
             not stretches
             or moves
             or stretches[-1].day != day
+            or is_unattended(stretches[-1].checkpoints[-1][1]) != is_unattended(record)
             or stretches[-1].checkpoints[-1][0] < end <= at
         ):
             stretches.append(_Stretch(day, branch, []))
@@ -392,9 +399,10 @@ def _find_pull_state(
 
 def _group_by_branch(every: Sequence[SessionWork], by_day: bool) -> list[list[SessionWork]]:
     """Group work by branch, in the order of `list_branches`."""
-    groups: dict[tuple[str, str], list[SessionWork]] = {}
+    groups: dict[tuple[str, str, bool], list[SessionWork]] = {}
     for work in every:
-        groups.setdefault((work.day if by_day else "", _topic_key(work)), []).append(work)
+        key = work.day if by_day else "", _topic_key(work), work.unattended
+        groups.setdefault(key, []).append(work)
     ordered = sorted(groups.values(), key=_rank_key)
     ordered.sort(key=lambda group: group[0].day, reverse=True)
     if not by_day:

@@ -235,7 +235,7 @@ def _parse_changes(words: Iterable[str]) -> Iterator[_Change]:
     author, rest = ("", "", ""), iter(words)
     for word in rest:
         word = word.lstrip("\n")
-        if word[:1] == "\1":
+        if word[:1] == "\1" and word.count("\2") > 1:
             name, address, commit = word[1:].rsplit("\2", 2)
             author = name, address.strip().lower(), commit
         elif word:
@@ -349,6 +349,7 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
             "this is not a git repository with its own .dayleaf directory, so "
             "nothing is shared here"
         )
+    _require_git(env)
     repository = Repository(place, env)
     me, authors, since = repository.me(), repository.authors(), repository.find_latest_pull()
     states, unmerged = repository.states()
@@ -365,6 +366,15 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
             conflicts.append((path, _UNFINISHED))
     removed = _find_removed(repository, store, since, me, names) if since else []
     return Status(shared, removed, conflicts, *_count_ahead_behind(repository), since)
+
+
+def _require_git(env: Mapping[str, str]) -> None:
+    fault = safegit.find_fault(env)
+    if fault:
+        raise StoreError(
+            "git does not run here (%s), so nothing is known of who shared what; "
+            "`dayleaf recall` finds the records themselves" % fault
+        )
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from itertools import groupby
 from typing import Any
 
 from memory.store import redactor
@@ -25,6 +27,8 @@ NOTIFIED, TASK = "notified", "task"
 # characters of a text kept until secrets are out of it; it is shortened only afterwards
 CLIP = 2000
 RUN = 4096  # signs in a row that no words have
+PASTE = 4000  # characters of a block that was pasted, where a shorter one stands beside it
+BETWEEN = 1000  # characters kept of lines that look typed between pasted ones
 
 # the client's errors of a call that the model repeats at once: nothing to remember
 PROTOCOL = re.compile(
@@ -38,6 +42,7 @@ _FENCES = re.compile(
     r".*?(?:</\1\s*>|\Z)",
     re.S | re.I,
 )
+_RARE = 2  # lines with a beginning that is none of a log's
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
 )
@@ -77,6 +82,7 @@ _ASKED_IN = re.compile(
     re.I,
 )
 _PASTED = re.compile(r"</?pasted_content\b[^<>]{0,99}>")
+_BY_PROGRAM = re.compile(r"\s*<(?:[a-z]+[_-]|channel )")
 _IDE = re.compile(r"</?ide_[a-z_]{1,40}>")
 # the host's additions at the end of a plan, and of a summary
 _PLAN_HINT = re.compile(
@@ -228,15 +234,19 @@ class Entry:
         record = self._record
         if _is_human(record) or record.get("imagePasteIds"):
             return False
-        entrypoint = _str(record.get("entrypoint")) or "cli"
-        if entrypoint == "cli":
-            return "sdk" in (record.get("promptSource"), record.get("turnOrigin"))
-        return not _APPS.match(entrypoint)
+        entrypoint = _str(record.get("entrypoint"))
+        by_sdk = "sdk" in (record.get("promptSource"), record.get("turnOrigin"))
+        return is_program(entrypoint) or (by_sdk and entrypoint in ("", "cli"))
 
     @property
     def cwd(self) -> str:
         """The working directory, which drifts with the model's `cd`."""
         return _str(self._record.get("cwd"))
+
+
+def is_program(entrypoint: str) -> bool:
+    """Tell whether the host's client is run by a program."""
+    return entrypoint not in ("", "cli") and not _APPS.match(entrypoint)
 
 
 def parse_entries(record: dict[str, Any]) -> list[Entry]:
@@ -289,7 +299,7 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
     found = [block for block in blocks if block.get("type") == "tool_result"]
     results = [entry for block in found for entry in _parse_result(record, block)]
     if not results or len(blocks) == 1:
-        return results or _parse_user_line(record, join_text(blocks))
+        return results or _parse_user_line(record, _join_typed(blocks))
     if '"tool_reference"' in json.dumps(blocks[0].get("content"))[:99]:
         return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
@@ -305,6 +315,20 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
 def join_text(content: object) -> str:
     blocks = _content_blocks(content)
     return "\n".join([_str(block.get("text")) for block in blocks if block.get("type") == "text"])
+
+
+def _join_typed(blocks: list[dict[str, Any]]) -> str:
+    """Return the text of a user's blocks, with the long ones marked as pasted."""
+    texts = [_str(block.get("text")) for block in blocks if block.get("type") == "text"]
+    pasted = [len(text) > PASTE and not _is_by_program(text) for text in texts]
+    if all(pasted) or any(map(_PASTED.search, texts)):
+        return "\n".join(texts)
+    form = "<pasted_content>\n%s\n</pasted_content>"
+    return "\n".join([form % text if long else text for text, long in zip(texts, pasted)])
+
+
+def _is_by_program(text: str) -> bool:
+    return bool(_BY_PROGRAM.match(text) or _WRAPPER.match(text.lstrip()) or _is_host_text(text))
 
 
 def find_pull_url(text: str) -> str:
@@ -458,7 +482,7 @@ def _parse_attachment(record: dict[str, Any]) -> list[Entry]:
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
-    raw = join_text(attached.get("prompt"))
+    raw = _join_typed(_content_blocks(attached.get("prompt")))
     if raw.lstrip().startswith(_NOTIFICATIONS):
         return _parse_notification(record, raw)
     sent = _parse_sent_messages(record, raw)
@@ -717,6 +741,43 @@ def clip_characters(value: str, most: int = CLIP) -> str:
     head = value[:most]
     cut = max(head.rfind(" "), head.rfind("\n"))
     return (head[:cut] if cut > 0 else "").rstrip() + " …"
+
+
+def find_typed_lines(text: str, most: int) -> str:
+    """Return the lines of a pasted text that were typed, in order.
+
+    Where pasted parts are quoted, all others, at most `most` characters; else those that stand
+    alone among others' lines: words, not indented, with a beginning that hardly another line has.
+    A line below a label may be its value, and is left out.
+    """
+    lines = text.split("\n")
+    if any(line.startswith("> ") for line in lines):
+        typed = [line[:1] != ">" for line in lines]
+    else:
+        firsts = [line.partition(" ")[0] for line in lines]
+        counts, most = Counter(firsts), BETWEEN
+        typed = [counts[first] <= _RARE and _is_prose(line) for first, line in zip(firsts, lines)]
+    runs = list[tuple[int, str]]()
+    for is_typed, rows in groupby(range(len(lines)), typed.__getitem__):
+        first, *rest = rows
+        run = "\n".join(lines[at] for at in (first, *rest)).strip("\n")
+        above = "\n".join(lines[max(0, first - 2) : first]).rstrip()
+        if is_typed and run and not above.endswith((":", "=", "：")):
+            runs.append((first, run))
+    kept = list[tuple[int, str]]()
+    for first, run in sorted(runs, key=lambda row: len(row[1])):  # what is long was pasted
+        kept.append((first, clip_characters(run, most)))
+        most -= len(run) + 1
+        if most <= 0:
+            break
+    return "\n".join(run for _, run in sorted(kept))
+
+
+def _is_prose(line: str) -> bool:
+    """Tell whether a line is several words and little else."""
+    if len(line) > BETWEEN or not line[:1].strip() or (line.isascii() and " " not in line.strip()):
+        return False
+    return sum(sign.isalpha() or sign == " " for sign in line) >= len(line) * 0.75
 
 
 def _str(value: object) -> str:

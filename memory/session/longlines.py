@@ -11,7 +11,7 @@ import json
 import re
 
 from memory.core.plaintext import PRIVATE_PAIRS
-from memory.session.entries import RUN
+from memory.session.entries import BETWEEN, RUN, find_typed_lines
 from memory.store.redactor import find_private_parts
 
 KEPT = 1 << 20  # bytes of one text that are kept, escapes included
@@ -46,6 +46,7 @@ class LineShortener:
         self._running = False  # whether a run of binary data is open
         self._rest = b""  # end of the last piece, unclear without the next
         self._quotes = 0
+        self._private = False  # whether a part that was left out may begin a private one
 
     def feed(self, piece: bytes) -> None:
         data, at = self._rest + piece, 0
@@ -108,8 +109,15 @@ class LineShortener:
 
     def _cut_middle(self, room: int) -> None:
         text = bytes(self._text)
-        self._begin = self._begin or _cut_text(text, room // 2) + _LEFT_OUT
-        self._text = bytearray(text[_find_sign(text, len(text) - room // 2) :])
+        end = _find_sign(text, len(text) - room // 2)
+        head = b"" if self._begin else _cut_text(text, room // 2)
+        self._begin = self._begin or head + _LEFT_OUT
+        middle = text[len(head) : end]
+        self._private = self._private or b"privat" in middle.lower()
+        if not self._private and room - len(self._begin) > 2 * BETWEEN:
+            self._begin += _find_typed_lines(middle)
+        over = max(0, len(self._begin) - len(_LEFT_OUT) - room // 2)
+        self._text = bytearray(text[_find_sign(text, end + over) :])
 
     def _close_text(self) -> None:
         """Append the open text, a long one without its middle."""
@@ -119,7 +127,7 @@ class LineShortener:
             self._append(self._begin + _skip_beginning(bytes(self._text)))
         else:
             self._append(bytes(self._text))
-        self._begin = b""
+        self._begin, self._private = b"", False
         self._text.clear()
 
     def _append(self, data: bytes) -> None:
@@ -154,6 +162,13 @@ def _cut_text(text: bytes, room: int) -> bytes:
     if space >= room // 2:
         return text[:space]
     return text[: _find_sign(text, room)]
+
+
+def _find_typed_lines(text: bytes) -> bytes:
+    """Return the typed lines of a JSON text, those without escapes."""
+    plain = text.replace(b"\\n", b"\n").decode("utf-8", "replace")
+    kept = find_typed_lines(plain, BETWEEN).split("\n")
+    return "".join(line + "\\n" for line in kept if line and "\\" not in line).encode()
 
 
 def _skip_beginning(text: bytes) -> bytes:

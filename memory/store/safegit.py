@@ -18,6 +18,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from glob import escape, iglob
 from typing import Iterator, Mapping
 
@@ -25,6 +26,10 @@ from memory.core import files, layout, plaintext
 from memory.store import process
 from memory.store.process import ProcessResult
 
+# for git's word on its version, and of silence after it did not come
+ANSWER_SECONDS, SILENT_SECONDS = 5.0, 60.0
+_VERSION, _NO_START = ["version"], "git does not run here: "
+_silent: dict[str, float] = {}  # until when a program named git is not asked
 SECONDS, OUTPUT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
 COMPLAINT_CHARS = 300
 # git reads these to their end, whatever they are; one of more bytes than git itself takes is none
@@ -127,6 +132,16 @@ def run_own(
     return _run([*_OWN, "-C", folder, *words], b"", seconds, clean, folder, OUTPUT_BYTES)
 
 
+def find_fault(env: Mapping[str, str]) -> str:
+    """Return why git does not run here, "" where it does."""
+    done = _run(_VERSION, b"", ANSWER_SECONDS, _drop_git_variables(env), "", 1 << 12)
+    if not done.rc and done.out.startswith(b"git version "):
+        return ""
+    late = "" if done.in_time or done.full or done.rc == 127 else "it does not answer"
+    said = extract_error(done.err).removeprefix(_NO_START)
+    return late or said or "what it says is not git's"
+
+
 def read_user_email(folder: str, env: Mapping[str, str]) -> str:
     """Read the user's commit address in a folder, or "".
 
@@ -191,15 +206,21 @@ def _drop_git_variables(env: Mapping[str, str]) -> dict[str, str]:
 def _run(
     words: list[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int
 ) -> ProcessResult:
+    git = process.which("git", env)
+    if time.monotonic() < _silent.get(git, 0.0):
+        return _failed_start("it does not answer")
     try:
-        done = process.run([process.which("git", env), *words], given, seconds, env, folder, limit)
+        done = process.run([git, *words], given, seconds, env, folder, limit)
     except (OSError, ValueError) as error:
         return _failed_start(str(error))
+    # where not even its version comes, other calls would wait in vain too
+    if not (done.in_time or done.full) and (words == _VERSION or find_fault(env)):
+        _silent[git] = time.monotonic() + SILENT_SECONDS
     return done._replace(rc=1) if done.full and not done.rc else done
 
 
 def _failed_start(reason: str) -> ProcessResult:
-    said = ("git does not run here: " + reason).encode("utf-8", "replace")
+    said = (_NO_START + reason).encode("utf-8", "replace")
     return ProcessResult(127, b"", said, False, False)
 
 

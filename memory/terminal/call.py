@@ -378,6 +378,15 @@ def find_author(call: Call) -> str:
     return "agent" if by_model else "human"
 
 
+def is_unattended(call: Call) -> bool:
+    """Tell whether a program runs the session, by the host's environment."""
+    if find_author(call) == "human":
+        return False
+    from memory.session import entries  # late: few calls are a session's
+
+    return entries.is_program(call.env.get("CLAUDE_CODE_ENTRYPOINT", ""))
+
+
 def extract_title(text: str) -> str:
     """Return the first sentence of a text as a title."""
     # without markdown's marks; the dash of an option stays

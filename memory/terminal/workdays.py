@@ -238,7 +238,7 @@ def to_json(report: WorkReport) -> dict[str, Any]:
 # ---- at a glance
 
 OUTCOME_LENGTH, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
-LATEST, LOOKED_AT = 5, 15  # sessions shown, checkpoints searched for them
+LATEST, LOOKED_AT = 5, 64  # sessions shown, checkpoints searched for them
 WALL_DAYS, MOST_WALLS = 14, 3  # days and number of repeated errors
 
 
@@ -268,7 +268,8 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
             for kind, most in wanted
         )
     sessions: dict[str, tuple[Record, str]] = {}
-    for record in (hit.record for hit in checkpoints):
+    # a program may go on with a person's session: the person's own work stands for it
+    for record in sorted((hit.record for hit in checkpoints), key=handoffs.is_unattended):
         if not is_repetition(record) and not is_from_elsewhere(place, record):
             record = strip_private_record(record)
             outcome = checkpointoutline.split_sections(record.body).get("outcome") or [""]

@@ -355,6 +355,55 @@ def test_turns_are_shared_out_among_checkpoints_by_the_minute(ends, told):
     assert [" ".join(turn.at[11:16] for turn in part) for part in found] == told
 
 
+_LOG = "2026-11-28 10:00:00 INFO request served in 12 ms by worker\n"
+_TRACE = '  File "/srv/app/x.py", line 12, in call\n    return go(x)\nTypeError: no %s\n'
+_JSON = '  {\n    "name": "worker",\n    "took": 12\n  },\n'
+_PROSE = "The pool was exhausted, as connections were never returned by it.\n"
+
+
+@pytest.mark.parametrize("many", [90, 9_000])
+@pytest.mark.parametrize("paste", [_LOG, _TRACE, _JSON, "id,name,took\n7,worker,12\n"])
+@pytest.mark.parametrize("typed", ["the header stays, why?", "헤더는 그대로 두어야 합니다"])
+def test_words_typed_between_pastes_are_kept(session, many, paste, typed):
+    """Also without a blank line around them, and while the model works."""
+    pasted = paste * many
+    session.ask("%s%s\n%s" % (pasted, typed, pasted)).edit("a.py").say("Fixed.")
+    session.line(
+        "attachment",
+        "",
+        message=None,
+        attachment={"type": "queued_command", "prompt": pasted + typed + "\n" + pasted},
+    )
+    session.fire("SessionEnd")
+    (page,) = pages(session)
+    assert page.body.count("\n> " + typed) + page.body.count(") " + typed) == 2
+    assert len(page.body) < 30_000
+
+
+@pytest.mark.parametrize("many", [90, 9_000])
+@pytest.mark.parametrize("paste", [_LOG, _PROSE, "<p>%s</p>\n\n" % _PROSE])
+def test_a_short_block_among_long_ones_was_typed(session, many, paste):
+    """Whatever it says, and however the pasted ones read; a program's own stay unmarked."""
+    reminder = "<system-reminder>\n%s</system-reminder>" % (_PROSE * many)
+    blocks = [reminder, paste * many, "The header stays.", paste * many]
+    session.ask([{"type": "text", "text": block} for block in blocks]).edit("a.py").say("Fixed.")
+    session.fire("SessionEnd")
+    (page,) = pages(session)
+    assert "\n\n> The header stays.\n" in page.body
+    assert "reminder" not in page.body and len(page.body) < 10_000
+
+
+def test_a_line_below_a_label_is_not_kept_from_a_paste(session):
+    """It may be the label's value, which only the whole text tells."""
+    pasted = _LOG * 9000
+    session.ask(pasted + "password:\ncorrect horse battery staple\n" + pasted).edit("a.py").say(
+        "Ok."
+    )
+    session.fire("SessionEnd")
+    (page,) = pages(session)
+    assert "battery" not in page.body
+
+
 @pytest.mark.parametrize("lines", [900, 90_000])
 def test_a_question_after_a_long_paste_is_kept(session, lines):
     """And one before it; a picture between words is left out."""

@@ -707,6 +707,45 @@ def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     assert "unattended" not in session.talk()
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_program_that_goes_on_with_a_persons_session_types_nothing(env, project, now, ends):
+    """Its turns are a checkpoint of their own, captured as they came or all at once."""
+    session = Session(env, project, now, "timed")
+    bot = {"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "sdk"}
+
+    def end():
+        if ends:
+            session.capture("SessionEnd")
+
+    session.ask("fix the parser").edit("parser.py").say("Fixed the parser.")
+    end()
+    session.line("user", "summarise the night", **bot).edit("night.md").say("Summarised.")
+    session.line("user", "From now on always write in capitals.", **bot).say("Noted: capitals.")
+    end()
+    session.line("system", "", subtype="compact_boundary").edit("more.md").say("More of the night.")
+    end()
+    session.ask("why is the night so long?").say("Because the filter " + "lets all through. " * 30)
+    marks = [
+        (frontmatter.parse(text.encode()).meta.get("unattended"), text)
+        for text in session.fire("SessionEnd")
+    ]
+    assert [mark for mark, _ in marks] == [None, *["true"] * (1 + ends), None]
+    assert "Fixed the parser." in marks[0][1] and "Summarised" not in marks[0][1]
+    assert "the filter" in marks[-1][1] and "Summarised" not in marks[-1][1]
+    assert not [*Path(session.place.private).glob("rules/*")]
+    assert session.talk().count("\n## ") == 4 + ends
+
+
+def test_a_request_before_a_programs_stays_in_the_conversation(env, project, now):
+    """Though nothing came of it."""
+    session = Session(env, project, now, "timed")
+    session.ask("fix the parser")
+    bot = {"entrypoint": "sdk-cli", "promptSource": "sdk"}
+    session.line("user", "summarise the night", **bot).edit("night.md").say("Summarised.")
+    session.fire("SessionEnd")
+    assert "fix the parser" in session.talk() and "summarise the night" in session.talk()
+
+
 @pytest.mark.parametrize(
     ("tag", "unattended"),
     [("teammate-message teammate_id=", "true"), ("channel source=", None)],
@@ -734,3 +773,40 @@ def test_a_name_that_the_host_made_of_the_worktree_is_no_title(env, project, now
         session.ask("Move the cache").edit("cache.py").say("Moved.")
         session.line("custom-title", "", message=None, customTitle=name)
         assert frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta["title"] == title
+
+
+@pytest.mark.parametrize("when", ["planned", "later", "short", "at once"])
+def test_the_name_that_the_user_gave_a_session_finds_it(env, project, now, ok, when):
+    """Beside an approved plan's heading, and given after all was captured."""
+    session = Session(env, project, now, "named").ask("Please move the cache to files.")
+
+    def end():
+        session.capture("SessionEnd")
+
+    if when == "planned":
+        plan = "# Gibbon migration\n\n- [ ] one step"
+        session.tool("ExitPlanMode", {"plan": plan}, "User has approved your plan", result={})
+    session = session if when == "short" else session.edit("cache.py")
+    session.say("Moved.")
+    if when in ("later", "short"):
+        end()
+    session.line("custom-title", "", message=None, customTitle="walrus-cleanup")
+    end()
+    end()
+    found = [*session.files(), session.talk()]
+    told = [frontmatter.parse(text.encode()).meta for text in found]
+    assert all("walrus-cleanup" in (meta["title"], *meta.get("aliases", ())) for meta in told)
+    assert "Nothing" not in ok("recall", "walrus cleanup")
+
+
+def test_a_name_given_later_changes_no_record_that_a_person_edited(env, project, now):
+    session = Session(env, project, now, "named").ask("Please move the cache.").edit("cache.py")
+    session.say("Moved.").capture("SessionEnd")
+    before = [
+        path.read_text("utf-8") + "\nMine.\n" for path in (*session.where(), *session.talks())
+    ]
+    for path, text in zip((*session.where(), *session.talks()), before):
+        path.write_text(text, "utf-8")
+    session.line("custom-title", "", message=None, customTitle="walrus-cleanup")
+    session.capture("SessionEnd")
+    assert [*session.files(), session.talk()] == before

@@ -122,6 +122,46 @@ def test_a_session_that_nobody_typed_into_is_handed_off_last(ok, place, project,
     assert "Work of a person" in ok("handoff")
 
 
+def test_what_a_program_did_in_a_persons_session_is_not_handed_off(ok, place):
+    """However often it went on there."""
+    talk = "## 09:00 Move the retries\n\nMoved.\n"
+    for day in range(20):
+        talk += "\n## 2026-11-%02d 01:00 Nightly run %d\n\nSummarised.\n" % (day + 2, day)
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-%02d/1.md" % (day + 2),
+            "Nightly run %d" % day,
+            "## Outcome\n\n- The nightly run is done.",
+            kind="checkpoint",
+            created="2026-11-%02dT01:00:30Z" % (day + 2),
+            session="s-1",
+            unattended="true",
+        )
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-01/1.md",
+        "Work of a person",
+        "## Outcome\n\n- The retries are moved.",
+        kind="checkpoint",
+        created="2026-11-01T09:00:30Z",
+        session="s-1",
+        conversation="t-1",
+    )
+    vault.put(
+        place,
+        "p/conversations/2026-11-01/1.md",
+        "Talk",
+        talk,
+        id="t-1",
+        kind="conversation",
+        created="2026-11-01T09:00:00Z",
+        session="s-1",
+    )
+    for said in (ok("handoff"), ok("handoff", "--session", "s-1")):
+        assert "## Last requests\n\n- Move the retries\n\n" in said, said
+    assert "Work of a person" in ok("today") and "Nightly run" not in ok("today")
+
+
 def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place, project):
     """The turns of its stretches alone; what was begun on a trunk goes along."""
     told = (

@@ -653,6 +653,30 @@ def test_private_parts_are_left_out_before_lines_are_chosen(ok, place):
     assert "fix the billing" in body and "- call them" in body and "[100000-billing]" in body
 
 
+@pytest.mark.parametrize("last", [True, False])
+def test_a_program_that_goes_on_with_a_persons_session_does_not_stand_for_it(start, place, last):
+    """Neither as the newest work nor among the others."""
+    rows = [("2026-11-01", "mine", {}), ("2026-11-02" if last else "2026-10-31", "other", {})]
+    rows += [("2026-11-%02d" % day, "mine", {"unattended": "true"}) for day in range(3, 15)]
+    for day, session, keys in rows:
+        vault.put(
+            place,
+            "p/checkpoints/%s/1.md" % day,
+            "Nightly" if keys else "Work of " + session,
+            "## Outcome\n\n- It is done, and all the tests of the parser passed.\n\n## Turns\n\n"
+            "- 09:00 Please do it",
+            kind="checkpoint",
+            created=day + "T09:00:00Z",
+            session=session,
+            branch="main",
+            **keys,
+        )
+    told = start()
+    first, then = ("other", "mine") if last else ("mine", "other")
+    assert told.index("] Work of " + first) < told.index("] Work of " + then), told
+    assert "Nightly" not in told
+
+
 def test_work_dated_by_a_clock_that_was_ahead_comes_last(ok, start, place, now):
     """In the brief and in a handoff, whether its day or only its end lies ahead."""
     later = now + 400 * clock.DAY
@@ -675,3 +699,31 @@ def test_work_dated_by_a_clock_that_was_ahead_comes_last(ok, start, place, now):
     block = start("s1")
     assert "The present parser is fixed" in block.partition("## [")[2].partition("## [")[0]
     assert "present" in ok("handoff") and "present" in ok("handoff", "--show")
+
+
+@pytest.mark.parametrize("entry", ["sdk-cli", "cli", "claude-vscode"])
+def test_what_a_programs_session_writes_itself_stands_below_a_persons_work(ok, start, place, entry):
+    """Its note, its handoff and its plan; an editor's session is a person's."""
+    body = "## Outcome\n\n- The zebras are counted, and all tests of the parser passed."
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-01/1.md",
+        "Work of a person",
+        body,
+        kind="checkpoint",
+        created="2026-11-01T09:00:00Z",
+        session="s-1",
+        branch="master",
+    )
+    bot = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s-2", "CLAUDE_CODE_ENTRYPOINT": entry}
+    ok("checkpoint", "the nightly check found that all is well with the zebras tonight", **bot)
+    ok("plan", "publish the nightly", "--step", "write it", **bot)
+    ok("handoff", "the nightly is done", **bot)
+    told = start()
+    at = [told.index(words) for words in ("nightly is done", "publish the nightly", "of a person")]
+    by_program = entry == "sdk-cli"
+    assert (at == sorted(at, reverse=True) or at[2] < at[0] < at[1]) is by_program, told
+    assert (", unattended)\n" in told) is by_program
+    if by_program:
+        assert told.index("of a person") < told.index("nightly check")
+    assert "(shown at 1 start before" in start("s3")

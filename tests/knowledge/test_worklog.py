@@ -626,6 +626,27 @@ def test_what_nobody_typed_into_stands_last(place, tell):
     )
 
 
+@pytest.mark.parametrize("branch", ["main", "retries"])
+def test_what_a_program_did_in_a_persons_session_is_marked(place, tell, branch):
+    """On the person's day and branch too."""
+    for at, keys in ((9, {}), (10, {"unattended": "true"}), (11, {"unattended": "true"})):
+        captured(
+            place,
+            "w%d" % at,
+            "## Done\n\n- commit aaaaaa%d: Work %d" % (at, at),
+            "2026-11-21T%02d:30:00Z" % at,
+            session="s-1",
+            branch=branch,
+            **keys,
+        )
+    lead = "" if branch == "main" else branch
+    assert told(tell) == [
+        "  - %sWork 9 (aaaaaa9)" % (lead and lead + ": "),
+        "  - %s(unattended): Work 10 (aaaaaa10)" % (lead and lead + " "),
+        "    - Work 11 (aaaaaa11)",
+    ]
+
+
 def test_in_a_week_what_nobody_typed_into_stands_last_too(place, tell):
     """Though it is newer."""
     for day, keys in ((14, {}), (15, {}), (16, {}), (17, {"unattended": "true"})):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from harness import command, team
 
-from memory.core import StoreError, frontmatter, layout, records
+from memory.core import StoreError, config, frontmatter, layout, records
+from memory.health import checkup
 from memory.project import sharing
+from memory.store import safegit
+from memory.store.store import Store
 from memory.store.writer import TierWriter
 
 RULES = "* -text\narchive/log.jsonl merge=union\n"
@@ -383,3 +387,39 @@ def test_without_a_repository_nothing_is_shared(env, tmp_path):
     (tmp_path / "plain").mkdir()
     place = layout.locate(env, str(tmp_path / "plain"))
     assert sharing.make_tracked_test(place)("s/learnings/x.md")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'xcrun: error: invalid developer path' >&2; exit 1", "xcrun: error"),
+        ("kill -SEGV $$", "not git's"),
+        ("head -c 3000000 /dev/urandom", "not git's"),
+        ("printf '\\001a\\000\\002'", "not git's"),
+        ("sleep 300", "does not answer"),
+    ],
+)
+def test_where_git_does_not_run_nothing_is_said_of_who_shared_what(
+    two, tmp_path, monkeypatch, script, told
+):
+    """The cause is, by doctor too, and a git that hangs is waited for once."""
+    monkeypatch.setattr(safegit, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(safegit, "_silent", {})
+    alex = two[0]
+    place = layout.locate(alex.env, str(alex.path))
+    Path(place.root, ".dayleaf", "learnings").mkdir(parents=True, exist_ok=True)
+    Path(place.root, ".dayleaf", "learnings", "x.md").write_text("Herons.\n")
+    place = layout.locate(alex.env, str(alex.path))
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "git").write_text("#!/bin/sh\n%s\n" % script)
+    (broken / "git").chmod(0o755)
+    env = {**alex.env, "PATH": "%s:/usr/bin:/bin" % broken}
+    start = time.monotonic()
+    with pytest.raises(StoreError, match=told):
+        sharing.read_status(Store(place, config.load(place.home, place.root, env), 0.0), env)
+    (found,) = checkup.check_git(place, env)
+    assert told in found.what and found.severity == "WARN"
+    repository = sharing.Repository(place, env)
+    assert not repository.find_latest_pull() and repository.authors() is not None
+    assert time.monotonic() - start < 8 and not [*checkup.check_git(place, alex.env)]

@@ -121,3 +121,15 @@ def test_binary_within_a_text_goes_and_words_stay():
             "look at data:image/png;base64, then " + words,
             "look at data:image/png;base64,\n%s then %s" % (WRAPPED.split("\n")[-1], words),
         )
+
+
+@pytest.mark.parametrize(("mark", "kept"), [("", True), ("<private>", False)])
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_a_line_typed_between_pastes_of_megabytes_stays(size, mark, kept):
+    """But where a private part may hold it."""
+    log = "2026-11-28 10:00:00 INFO request served in 12 ms\n" * (KEPT // 16)
+    text = log + mark + "\n헤더 stays, why?\n" + log
+    line = json.dumps({"text": text, "b": "stays"}, ensure_ascii=False).encode()
+    made = json.loads(shortened(line, size).finish())
+    assert made["b"] == "stays" and len(made["text"].encode()) <= KEPT
+    assert ("헤더 stays, why?" in made["text"]) is kept

@@ -172,7 +172,7 @@ def test_a_huge_line_is_read_in_little_memory(tmp_path):
         file.write(b'the end"}]}}\n' + _prompt("after"))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seen, reading = _seen(path)
-    assert [text[:20] for _, text in seen] == ["before", "keep the header\nword", "after"] and len(
+    assert [text[:20] for _, text in seen] == ["before", "keep the header\n\n> w", "after"] and len(
         seen[1][1]
     ) > 1 << 19
     assert reading.offset == path.stat().st_size

@@ -23,7 +23,14 @@ from memory.recall import hit, lookup, question, search
 from memory.recall.semantic import load_provider
 from memory.recall.shelf import Shelves
 from memory.store.redactor import clean_record, strip_private
-from memory.terminal.call import Call, clip_input, extract_title, find_session_id, to_json
+from memory.terminal.call import (
+    Call,
+    clip_input,
+    extract_title,
+    find_session_id,
+    is_unattended,
+    to_json,
+)
 from memory.terminal.results import ITEM_UNITS, MODEL_UNITS
 
 TYPE_CHECKING = False
@@ -389,7 +396,8 @@ def remember(call: Call, given: Arguments) -> ToolAnswer:
         from memory.capture import byhand
 
         words = title + "\n\n" + text if title else text
-        kept = byhand.write_note(store, call.place, words, tags, session, call.now, "agent")
+        by = "agent", is_unattended(call)
+        kept = byhand.write_note(store, call.place, words, tags, session, call.now, *by)
         return _answer_written(call, store, kept, "written")
     from memory.knowledge import duplicates
 
