@@ -891,6 +891,45 @@ def test_a_tag_that_arises_by_leaving_out_another_counts():
     assert "x9" not in strip_private(deep)
 
 
+VALUE = "4tBujKqZF6bC8FC11"
+NAMED_BY_KEYS = [
+    {"api_key": VALUE},
+    {"api_key": {"live": VALUE}},
+    {"api_key": {"live": {"value": VALUE}}},
+    {"password": "\n" + VALUE + "\n"},
+    {"auth": {"user": "bob", "password": VALUE}},
+    {"secrets": [VALUE]},
+    {"env": [{"name": "DB_PASSWORD", "value": VALUE}]},
+    {"tags": ["password", VALUE]},
+    {"Passwort": VALUE},
+    {"密码": VALUE},
+]
+
+
+@pytest.mark.parametrize("head", NAMED_BY_KEYS)
+def test_a_secret_that_keys_of_a_head_name_goes_everywhere(head):
+    """Nested, listed, over lines; from the body too, as it is surely one."""
+    config = {"redact.enabled": True, "redact.allow": ()}
+    cleaned = clean(["A title", "It says %s here." % VALUE, head], config, "")
+    assert VALUE not in str(cleaned) and list(cleaned[2]) == list(head)
+
+
+def test_what_keys_do_not_name_stays():
+    """Paths, checksums and tags beside words for secrets; a weak password where it is no value."""
+    config = {"redact.enabled": True, "redact.allow": ()}
+    head = {
+        "files": ["src/token.py", "src/a1b2c3D4x.py", "Makefile"],
+        "tags": ["token", "oauth2-flow", "sha1"],
+        "commits": ["9fceb02 rotate the token", "1a2b3c4d add the key"],
+        "origin": {"part": "Passwords", "path": "/n/p.md", "checksum": "ab12" * 16},
+        "created": "2024-05-01",
+    }
+    assert clean(["A title", "A text", head], config, "")[2] == head
+    cleaned = clean(["t", "in sommer23 we", {"password": "sommer23", "x": "sommer23"}], config, "")
+    assert cleaned[1] == "in sommer23 we" and cleaned[2]["x"] == "sommer23"
+    assert "sommer23" not in cleaned[2]["password"]
+
+
 def test_a_mention_of_the_tag_in_backticks_is_kept_by_redact_alone():
     """Notes may speak of the tag: only `strip_private`, meant for transcripts, takes every tag at
     its word.
