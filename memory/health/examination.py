@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from memory.core import (
     DayleafError,
+    StoreAway,
     StoreError,
     attempts,
     clock,
@@ -88,6 +89,11 @@ def examine(
             fault = "this check failed (%s: %s)" % (type(error).__name__, error)
             findings.append(Finding(WARN, what, fault, "check it by hand"))
     return findings
+
+
+def report_away(error: StoreAway) -> Finding:
+    what, _, remedy = str(error).partition("; ")
+    return fail(what, remedy)._replace(about="home")
 
 
 def _check_door(
