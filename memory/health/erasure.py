@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import SequenceMatcher
 from typing import Any, Callable, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
@@ -63,6 +64,8 @@ _ALONE = (
 )
 _KINDS = frozenset(FOLDERS.values())
 _NAMES = re.compile(rb'"[^"]*\.md"')  # of records, in JSON
+_TOKENS = re.compile(r"\[redacted:[^\]\n]{1,60}\]|\w+|\s+|[^\w\s]")
+_AT_ENDS = " \t\r\n.,;:!?()\"'`*"
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence "
     "pinned accepted human agent auto session trigger branch commit files until written "
@@ -439,6 +442,40 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
         return frontmatter.edit(cleaned, changes)
     except StoreError:  # a head that cannot be edited line by line keeps the words
         return cleaned
+
+
+def carry_marks(name: str, marked: bytes, other: bytes) -> bytes:
+    """Return another text of a record without what was removed from it.
+
+    Nobody keeps a removed text: it is what stands in `other` in place of a mark of `marked`, with
+    the words that were changed beside it.
+    """
+    if b"[redacted:" not in marked or marked == other:
+        return other
+    left, right = (data.decode("utf-8", "surrogateescape") for data in (marked, other))
+    texts = {text: mark for text, mark in _find_replaced(left, right) if is_findable(text)}
+    if not texts:
+        return other
+    return conversations.update_checksum(other, _clean_data(name, other, make_finder(texts)))
+
+
+def _find_replaced(marked: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield (text, mark) where another text has something in place of a mark."""
+    known = marked.casefold()
+    for lines, others in _diff(marked.split("\n"), other.split("\n")):
+        before, after = "\n".join(lines), "\n".join(others)
+        for old, new in _diff(_TOKENS.findall(before), _TOKENS.findall(after)):
+            mark = next((token for token in old if token.startswith("[redacted:")), "")
+            text = "".join(new).strip(_AT_ENDS)
+            if mark and text.casefold() not in known:
+                yield text, mark
+
+
+def _diff(one: list[str], other: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the stretches of two lists that differ."""
+    for kind, *at in SequenceMatcher(None, one, other, False).get_opcodes():
+        if kind != "equal":
+            yield one[at[0] : at[1]], other[at[2] : at[3]]
 
 
 def _mark_word(mark: str) -> str:
