@@ -129,7 +129,7 @@ NOTE = "The importer runs on kestrel-17 at night.\n\nNobody else does."
         ("Nobody", "Everybody", "Everybody else"),
         ("\n\n", "\n\nAsk kestrel-17 for a log.  Kestrel-17's is new.\n\n", "for a log.  "),
         ("kestrel-17 at", "kestrel-17, mostly at", " at night"),
-        ("The importer runs on kestrel-17", "By now kestrel-17 imports", " at night"),
+        ("The importer runs on kestrel-17", "By now kestrel-17 imports", "By now "),
     ],
 )
 @pytest.mark.parametrize("first", [0, 1])
