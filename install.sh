@@ -17,6 +17,12 @@ set -eu
 umask 077
 unset PYTHONHOME PYTHONPATH CDPATH PIP_USER PIP_TARGET PIP_PREFIX 2>/dev/null || :
 
+# Relative or empty entries of PATH would start programs of the directory it is called in.
+set -f; IFS=:; folders=
+for folder in ${PATH-}; do case $folder in /*) folders=$folders:$folder ;; esac; done
+folders=${folders:-:/usr/bin:/bin}; PATH=${folders#:}
+set +f; unset IFS
+
 case $0 in */*) self=$0 ;; *) self=./$0 ;; esac
 while [ -h "$self" ]; do
   target=$(readlink "$self")

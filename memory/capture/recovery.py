@@ -6,13 +6,14 @@ the host's; other sessions are found in the folders of this project.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from memory.capture import leftout, progress
-from memory.core import clock, config, files, layout
+from memory.core import boundary, clock, config, files, layout
 from memory.session import transcript, whereabouts
 from memory.session.whereabouts import TranscriptEnds, TranscriptFolders
 
@@ -20,6 +21,13 @@ QUIET = 30.0  # seconds without a change after which a session counts as dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
 # a session that was open when dayleaf was set up, a day before its first start, counts too
 GRACE = clock.DAY
+
+
+# of a transcript: what is wrong, and the remedy
+DAMAGED = (
+    "it cannot be read whole",
+    "put a copy of it from a backup there, then `dayleaf store import transcripts`",
+)
 
 
 class UncapturedSessions(NamedTuple):
@@ -58,6 +66,10 @@ def recover(
         capture(place, settings, env, now, session, path, "recovery")
         for session, path in found.sessions
     ]
+    for _, path in found.sessions:
+        ends = _read_ends(path)
+        if ends and ends.damaged:  # once: it is captured now
+            boundary.log_failure(env, "transcript", OSError(errno.EIO, DAMAGED[0], path))
     return len([*filter(None, names)])
 
 
@@ -98,6 +110,13 @@ def find_uncaptured(
         elif now - ends.last < KEEP:
             found.sessions.append((session, path))
     return found
+
+
+def find_damaged(place: layout.Place, env: dict[str, str]) -> list[str]:
+    """Return the transcripts of this project that cannot be read whole."""
+    listed = TranscriptFolders(env).list_in(_list_folder_prefixes(place, env, []))
+    ends = ((path, _read_ends(transcript.validate_listed_path(path))) for _, path in listed)
+    return [path for path, found in ends if found is None or found.damaged]
 
 
 def _read_ends(path: str) -> TranscriptEnds | None:

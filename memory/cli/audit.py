@@ -10,13 +10,13 @@ import shutil
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, files, layout
+from memory.core import StoreAway, StoreError, UsageError, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.health import figures, inspection, recordfaults
+from memory.health import Finding, figures, inspection, recordfaults
 from memory.index import builder
 from memory.store import redactor
 from memory.terminal import reports, screen, statspage
-from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, read_stdin, to_json, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +55,15 @@ def doctor(call: Call) -> int:
     from memory.health import examination
 
     with call.spinner("checking"):
-        done = examination.mend_faults(call.place, call.now) if call.options.fix else []
-        found = examination.examine(call.place, call.settings, call.env, call.now)
-    checks = [
-        {**row._asdict(), "verdict": row.severity, "what": row.about, "found": row.summary}
-        for row in found
-    ]
+        try:
+            done = examination.mend_faults(call.place, call.now) if call.options.fix else []
+            found = examination.examine(call.place, call.settings, call.env, call.now)
+        except StoreAway as error:
+            away = [examination.report_away(error)]
+            lines = reports.verdict_lines(away, call.style())
+            print(to_json(_list_checks(away)) if call.options.json else "\n".join(lines))
+            return 1
+    checks = _list_checks(found)
     value: Any = checks
     lines = reports.verdict_lines(found, call.style())
     if call.options.fix:
@@ -68,6 +71,13 @@ def doctor(call: Call) -> int:
         lines = [*(map(one_line, done) if done else ["nothing that --fix can mend"]), "", *lines]
     call.answer(value, lines)
     return 1 if any(row.is_error for row in found) else 0
+
+
+def _list_checks(found: list[Finding]) -> list[dict[str, Any]]:
+    return [
+        {**row._asdict(), "verdict": row.severity, "what": row.about, "found": row.summary}
+        for row in found
+    ]
 
 
 def check(call: Call) -> int:

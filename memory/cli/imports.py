@@ -18,7 +18,7 @@ from memory.knowledge.discoveries import Discovery
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, import_pieces
 from memory.project.otherfiles import Skip, Source
-from memory.session import transcript
+from memory.session import transcript, whereabouts
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import offers, screen
@@ -350,7 +350,12 @@ def _list_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
     place = None if call.options.all else call.place
     if place:
         # sessions of an unknown directory may be of this one
-        unread = [skip for skip in unread if skip.reason == backfill.NO_DIRECTORY]
+        own = "/%s/" % whereabouts.make_folder_prefix(place.root)
+        unread = [
+            skip
+            for skip in unread
+            if skip.reason == backfill.NO_DIRECTORY or own in "/" + skip.path
+        ]
     return backfill.select_sessions(readable, place, call.env, since), unread
 
 

@@ -32,6 +32,10 @@ class PersonsRecord(StoreError):
         self.id, self.name, self.title = id, name, title
 
 
+class StoreAway(DayleafError):
+    """A link of the store leads to a place that is not there."""
+
+
 class IndexFault(DayleafError):
     """An index file is absent, foreign or damaged; readers use the files."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 
-from memory.core import clock, fastjson, files, layout
+from memory.core import StoreAway, clock, fastjson, files, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,6 +247,8 @@ def log_failure(env: Dict[str, str], where: str, error: BaseException) -> None:
     The next session start shows it once.  A line holds time, event, kind of error and place in our
     code: no text of the user's.
     """
+    if isinstance(error, StoreAway):
+        return  # the start says it
     try:
         detail = getattr(error, "strerror", "")
         path = error.filename if isinstance(error, OSError) else ""

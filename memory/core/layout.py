@@ -23,7 +23,7 @@ what a person declined: {"v":1,"t":"<UTC>","declined":"<workspace>","at":"<ancho
 
 from __future__ import annotations
 
-from memory.core import IndexFault, UsageError, fastjson, files
+from memory.core import IndexFault, StoreAway, UsageError, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,12 +227,15 @@ class Place:
 
 
 def find_home(env: Dict[str, str]) -> str:
-    """Return dayleaf's directory; raises UsageError without any home."""
+    """Return dayleaf's directory.
+
+    Raises UsageError without any home, StoreAway where it or its notes are on a lost disk.
+    """
     given = env.get("DAYLEAF_HOME", "")
     if given:
         if not (given.startswith("/") or given[1:2] == ":"):
             raise UsageError("DAYLEAF_HOME must be an absolute path, not '%s'" % given)
-        return files.real_path(given.replace("\\", "/").rstrip("/"))
+        return _resolve_home(given.replace("\\", "/").rstrip("/"))
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     if not user:
         try:
@@ -241,7 +244,33 @@ def find_home(env: Dict[str, str]) -> str:
             user = pwd.getpwuid(files.posix.getuid()).pw_dir
         except (ImportError, KeyError, AttributeError):
             raise UsageError("no HOME: set HOME or DAYLEAF_HOME") from None
-    return files.real_path(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
+    return _resolve_home(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
+
+
+def _resolve_home(path: str) -> str:
+    home = files.real_path(path)
+    if home != path and not files.exists(home):
+        at = path.find("/", 1)
+        while at > 0:
+            refuse_lost(path[:at])
+            at = path.find("/", at + 1)
+        refuse_lost(path)
+    refuse_lost(home + "/workspaces")
+    refuse_lost(home + "/global")
+    return home
+
+
+def refuse_lost(path: str) -> None:
+    """Raise StoreAway for a link to an absent place, such as an unmounted disk.
+
+    Behind it a new store would be made, and hide or be hidden by the one that comes back.
+    """
+    if files.is_link(path) and not files.exists(path):
+        raise StoreAway(
+            "%s leads to %s, which is not there, so nothing is kept or recalled; bring it back "
+            "(is a disk not mounted?), or remove the link to begin anew"
+            % (path, files.real_path(path))
+        )
 
 
 def locate(env: Dict[str, str], directory: str) -> Place:

@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import SequenceMatcher
 from typing import Any, Callable, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
@@ -63,6 +64,8 @@ _ALONE = (
 )
 _KINDS = frozenset(FOLDERS.values())
 _NAMES = re.compile(rb'"[^"]*\.md"')  # of records, in JSON
+_MARK = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
+_AT_ENDS = ".,;:!?()\"'`*"
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence "
     "pinned accepted human agent auto session trigger branch commit files until written "
@@ -439,6 +442,53 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
         return frontmatter.edit(cleaned, changes)
     except StoreError:  # a head that cannot be edited line by line keeps the words
         return cleaned
+
+
+def carry_marks(name: str, marked: bytes, other: bytes) -> bytes:
+    """Return another text of a record without what was removed from it.
+
+    Nobody keeps a removed text: it is what stands in `other` in place of a mark of `marked`.
+    """
+    if b"[redacted:" not in marked or marked == other:
+        return other
+    left, right = (data.decode("utf-8", "surrogateescape") for data in (marked, other))
+    texts = {text: mark for text, mark in _find_replaced(left, right).items() if is_findable(text)}
+    if not texts:
+        return other
+    return conversations.update_checksum(other, _clean_data(name, other, make_finder(texts)))
+
+
+def _find_replaced(marked: str, other: str) -> dict[str, str]:
+    """Return the texts that stand in another text in place of marks.
+
+    Where words beside a mark were changed too, these are all the new words of its lines.
+    """
+    sure: dict[str, str] = {}
+    likely: dict[str, str] = {}
+    for lines, others in _diff(marked.split("\n"), other.split("\n")):
+        before, after = _split_words(lines), _split_words(others)
+        for mark in filter(_MARK.fullmatch, before):
+            likely.update(dict.fromkeys(after, mark))
+        for old, new in _diff(before, after):
+            if len(old) == 1 and _MARK.fullmatch(old[0]):
+                sure.update(dict.fromkeys((" ".join(new), *new), old[0]))
+    known = marked.casefold()
+    settled = {mark for text, mark in sure.items() if text}
+    found = {**{text: mark for text, mark in likely.items() if mark not in settled}, **sure}
+    return {text: mark for text, mark in found.items() if text.casefold() not in known}
+
+
+def _split_words(lines: list[str]) -> list[str]:
+    """Return the words and marks of some lines, without signs around them."""
+    words = _MARK.sub(r" \g<0> ", "\n".join(lines)).split()
+    return [word if _MARK.fullmatch(word) else word.strip(_AT_ENDS) for word in words]
+
+
+def _diff(one: list[str], other: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the stretches of two lists that differ."""
+    for kind, *at in SequenceMatcher(None, one, other, False).get_opcodes():
+        if kind != "equal":
+            yield one[at[0] : at[1]], other[at[2] : at[3]]
 
 
 def _mark_word(mark: str) -> str:

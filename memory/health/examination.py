@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from memory.core import (
     DayleafError,
+    StoreAway,
     StoreError,
     attempts,
     clock,
@@ -89,6 +90,11 @@ def examine(
             fault = "this check failed (%s: %s)" % (type(error).__name__, error)
             findings.append(Finding(WARN, what, fault, "check it by hand"))
     return findings
+
+
+def report_away(error: StoreAway) -> Finding:
+    what, _, remedy = str(error).partition("; ")
+    return fail(what, remedy)._replace(about="home")
 
 
 def _check_door(
@@ -268,12 +274,17 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
         what = "%s whose checkpoints are incomplete, such as %s"
         number = format_count(len(waiting), "session")
         yield warn(what % (number, waiting[0]), "the next session start completes them")
+    damaged = recovery.find_damaged(place, env)
+    if damaged:
+        number = format_count(len(damaged), "transcript")
+        what = "%s cannot be read whole, such as %s" % (number, damaged[0])
+        yield warn(what, recovery.DAMAGED[1])
     past = set(found.before) - _read_recorded_sessions(place) if found.before else set()
     if past:
         number = format_count(len(past), "past session")
         what = "%s from before dayleaf was installed: not imported" % number
         yield warn(what, "`dayleaf store import transcripts` brings them in")
-    elif not lost and all(row["said"] for row in cut):
+    elif not lost and not damaged and all(row["said"] for row in cut):
         line = "every session that left a transcript has its checkpoint"
         if found.gone:
             number = format_count(len(found.gone), "session")

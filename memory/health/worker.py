@@ -127,6 +127,7 @@ def after_prompt(event: dict[str, Any], env: dict[str, str], now: float) -> None
 def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
     """Prepare an event's job: its place, its workspace, its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
+    layout.refuse_lost(place.private)
     if place.due or place.claimed:
         from memory.project import adoption
 

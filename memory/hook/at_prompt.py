@@ -450,6 +450,7 @@ class OpenSession:
 
     def __init__(self, event: Event, env: dict[str, str]):
         self.place = layout.locate(env, boundary.project_dir(event, env))
+        layout.refuse_lost(self.place.private)
         self.settings = config.load_for_place(self.place, env)
         session = layout.valid_id(event.get("session_id"))
         self.path = self.place.receipts(session) if session else ""

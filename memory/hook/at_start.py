@@ -10,7 +10,7 @@ rules      approved and in context; room is held for them first
 
 from __future__ import annotations
 
-from memory.core import boundary, clock, files, layout, tokeniser
+from memory.core import StoreAway, boundary, clock, files, layout, tokeniser
 from memory.hook import announcements, at_prompt, fence, handoffs, indexview, receipts, signs
 from memory.hook.strategies import choose_strategy
 
@@ -62,7 +62,11 @@ def on_session_start(event: Event, env: dict[str, str], now: float) -> tuple[Eve
     The brief is for the model.  The notices tell the user where the work stands and what failed
     since the last start.
     """
-    session = at_prompt.OpenSession(event, env)
+    try:
+        session = at_prompt.OpenSession(event, env)
+    except StoreAway as error:
+        said = "dayleaf: %s" % error if event.get("source") != "compact" else ""
+        return at_prompt.build_output("SessionStart", "", said), False
     place = session.place
     stays_off = bool(session.path) and event.get("source") == "clear" and _was_cleared_off(place)
     if stays_off:

@@ -211,16 +211,30 @@ def format_weighted_head(record: Record, section: str) -> str:
 
 
 def join_extra_fields(record: Record) -> str:
-    """Return a record's files, rationale and branch as searchable text.
+    """Return a record's files, rationale, branch and folders as searchable text.
 
     Of a session the checkpoints and the note name the branch, not each turn of its conversation.
     """
     branch = None if record.kind == "conversation" else record.meta.get("branch")
     names = segment.list_branch_names(branch)
-    values = (record.meta.get("files"), record.meta.get("rationale"), names)
+    values = (
+        record.meta.get("files"),
+        record.meta.get("rationale"),
+        names,
+        list_folders(record),
+    )
     return " ".join(
         value if isinstance(value, str) else " ".join(map(str, value)) for value in values if value
     )
+
+
+def list_folders(record: Record) -> list[str]:
+    """Return the names of the folders in which a person keeps a note, inside their vault."""
+    origin = record.meta.get("origin")
+    path = str(origin.get("below") or "") if isinstance(origin, dict) else ""
+    path = record.name[2:] if record.tier == ADDED else path
+    names = (records.note_name(part + ".md") for part in path.split("/")[:-1])
+    return [name for name in names if name]
 
 
 def split_documents(

@@ -93,19 +93,23 @@ def find_sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
                     yield Skip(folder + "/" + name, "not a file of your own", "mend its owner")
                 elif path not in seen:
                     seen.add(path)
-                    yield _read_session(path, name[: -len(".jsonl")])
+                    yield from _read_session(path, name[: -len(".jsonl")])
 
 
-def _read_session(path: str, name: str) -> Session | Skip:
+def _read_session(path: str, name: str) -> Iterator[Session | Skip]:
     id = layout.valid_id(name)
     try:
         ends = whereabouts.read_ends(path)
     except OSError as error:
-        return skip_unreadable(path, error)
-    if not id or not ends.directory:
-        return Skip(path, "no session in it", "nothing to do")
-    began = ends.changed / 1e9 if ends.began is None else ends.began
-    return Session(id, path, ends.size, ends.directory, began, ends.last)
+        yield skip_unreadable(path, error)
+        return
+    if id and ends.damaged:
+        yield Skip(path, *recovery.DAMAGED)
+    elif not id or not ends.directory:
+        yield Skip(path, "no session in it", "nothing to do")
+    if id and ends.directory:
+        began = ends.changed / 1e9 if ends.began is None else ends.began
+        yield Session(id, path, ends.size, ends.directory, began, ends.last)
 
 
 def select_sessions(

@@ -275,7 +275,7 @@ class _Importer:
     def _clean(self, piece: Piece, value: list[Any]) -> list[Any]:
         """Return [title, body, …] without secrets and private parts."""
         cleaned: list[Any] = self.store.cleaned(value)
-        if cleaned[:2] != value[:2]:
+        if cleaned[:2] != value[:2] or "[redacted:" in str(cleaned[2:]):
             self.result.cleaned.append(piece.shown)
         return cleaned
 

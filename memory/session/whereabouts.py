@@ -30,6 +30,7 @@ class TranscriptEnds(NamedTuple):
     size, changed: of the file, in bytes and in nanoseconds since the epoch.
     directory: in its first entry, "" for none.
     began, ended: instants of its first and last entry, None for none.
+    damaged: a line there is no JSON, as after a power cut, or there is none.
     """
 
     size: int
@@ -37,6 +38,7 @@ class TranscriptEnds(NamedTuple):
     directory: str
     began: float | None
     ended: float | None
+    damaged: bool = False
 
     @property
     def last(self) -> float:
@@ -68,6 +70,27 @@ def read_ends(path: str) -> TranscriptEnds:
         directory,
         clock.parse(first[1].decode("ascii")) if first else None,
         clock.parse(last[-1][1].decode("ascii")) if last else None,
+        _is_damaged(head, tail, stat.st_size),
+    )
+
+
+def _is_damaged(head: bytes, tail: bytes, size: int) -> bool:
+    """Tell whether a line in a file's ends is no JSON, or there is none.
+
+    The last one may be half written, and zeros may pad the file behind it.
+    """
+    *lines, last = head.split(b"\n")
+    half = []
+    if size > EDGE:
+        half = [last]
+        *more, last = tail.split(b"\n")[1:] or [b""]
+        lines += more
+    half.append(last.rstrip(b"\0"))
+    bare = [line.strip() for line in lines]
+    return (
+        not any((*bare, *half))
+        or any(line and not (line[:1] == b"{" and line[-1:] == b"}") for line in bare)
+        or any(line.strip()[:1] not in (b"", b"{") for line in half)
     )
 
 

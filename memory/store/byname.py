@@ -45,6 +45,8 @@ VETOED = VETO_HEAD + "$"
 # before tokens of Facebook and Asana: the application's or user's number
 NUMBERED = r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
 CALL_IDS = ("toolu_", "msg_", "req_", "call_")  # how the client's own identifiers begin
+# over two lines only a call's first argument names the next one, not an item of a list
+FIRST_ARGUMENT = r"\w\(\s{0,9}[\"'][\w.\-]{0,40}\Z"
 LEFT, RIGHT = 100, 480  # characters around a name that are searched for its value
 _AHEAD = (
     r"[@&({]|!{1,2}[a-z][\w\-]{0,40}[ ]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"
@@ -179,11 +181,13 @@ def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[s
 def _is_no_assignment(text: str, left: str, match: re.Match[str]) -> bool:
     """Tell whether the syntax after a name assigns nothing."""
     sign, end = match["sign"], match.end()
-    if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
-        return True
+    if match["tag"]:
+        return not rx(r"<[\w:.\-]{0,48}$").search(left)
     # two texts that are compared, as a failed assertion shows them
     if sign and "==" in sign and left[-1:] in ("'", '"') and match["shut"]:
         return True
+    if rx(r",\s*\n").match(match["call"] or ""):
+        return not rx(FIRST_ARGUMENT).search(left)
     # a path: `password_tests::sha256`
     return sign == "::" and match.end("sign") == end and text[end : end + 1] not in ("'", '"')
 

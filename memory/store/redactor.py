@@ -52,6 +52,7 @@ from memory.store.byshape import (
     merge_windows,
 )
 from memory.store.bytoken import find_tokens
+from memory.store.secretlabels import LABEL
 from memory.store.secretshapes import (
     DIGEST,
     ESCAPE,
@@ -462,12 +463,16 @@ def clean(value: Any, config: Any, salt: str) -> Any:
 
     value: of texts, lists and mappings.  salt: of the tags.  All texts are searched together, so a
     secret of one is removed from the others.  A label reaches into the following texts of a list,
-    not into a mapping's value.
+    into a mapping's value only from its own keys.
     """
-    given = [(strip_private(text), alone) for text, alone in _list_texts(value)]
-    texts = [text for text, _ in given]
+    public = [strip_private(text) for text, _ in _list_texts(value)]
+    texts, value = public, _replace_texts(value, iter(public))
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
+        named: dict[str, str] = {}
+        marked = _mark_named(value, allow, salt, named)
+        given = [(_mark_sure(text, named), alone) for text, alone in _list_texts(marked)]
+        texts = [text for text, _ in given]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
         # An open PEM block runs to the end and swallows the separators: then one by one.
         if len(joined) != len(texts):
@@ -476,6 +481,62 @@ def clean(value: Any, config: Any, salt: str) -> Any:
             joined = _undo_overreach(given, joined, allow, salt)
         texts = joined
     return _replace_texts(value, iter(texts))
+
+
+def _mark_named(value: Any, allow: Sequence[str], salt: str, named: dict[str, str]) -> Any:
+    """Replace the secrets that mappings name by their keys.  named: they and their markers."""
+    if isinstance(value, (list, tuple)):
+        return [_mark_named(item, allow, salt, named) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    marked = dict(value)
+    for key, item in value.items():
+        words = _list_words({key: item}) if key != "origin" else ()  # it holds paths and checksums
+        if any(rx(LABEL).search(word.lower()) for word in words):
+            found = find_secrets(_write_out(key, item), allow, salt)
+            texts = (_mark_values(text, found) for text, _ in _list_texts(item))
+            marked[key] = _replace_texts(item, texts)
+            named.update(found)
+    return marked
+
+
+def _list_words(value: Any) -> Iterator[str]:
+    """Yield the keys of a nested mapping, and its texts of one word."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _list_words(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _list_words(item)
+    elif isinstance(value, str) and rx(r"[\w-]{1,40}").fullmatch(value):
+        yield value
+
+
+def _write_out(key: str, value: Any) -> str:
+    """Return a mapping's item as lines, as YAML writes it."""
+    sign = key if key == "-" else "%s:" % key
+    if isinstance(value, Mapping):
+        lines = [_write_out(str(name), item) for name, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        lines = [_write_out("-", item) for item in value]
+    elif "\n" not in str(value):
+        return "%s %s" % (sign, value)
+    else:
+        lines = [str(value)]
+    return "\n  ".join([sign, *"\n".join(lines).split("\n")])
+
+
+def _mark_values(text: str, found: Mapping[str, str]) -> str:
+    for secret, mark in found.items():
+        text = text.replace(secret, mark)
+    return text
+
+
+def _mark_sure(text: str, named: Mapping[str, str]) -> str:
+    """Replace the named secrets that are ones at any place."""
+    sure = (s for s, mark in named.items() if any(_spell_variants(s, mark[10:-6])))
+    return _mark_values(text, {secret: named[secret] for secret in sure})
 
 
 def _undo_overreach(

@@ -171,6 +171,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
         "strong cli-password 260 ~-p ~-a ~-x",
         r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd"
         r"|bcp|isql|kinit|mosquitto_\w+|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+"
+        r"|useradd|usermod"
         r"|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE,
     ),
     (
@@ -230,6 +231,19 @@ SHAPES: tuple[tuple[str, str], ...] = (
         "strong login-password 400 ftp~",
         r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE,
     ),
+    ("strong login-password 200 ftp>~user", r"ftp> user[ ]\S{1,64}[ ]" + VALUE),
+    (
+        "bare url-token 300 ~/token/ /token/ /tokens/ /secret/ /secrets/ /apikey/ /api-key/",
+        r"://[^\s\"'<>`]{1,200}/(?:tokens?|secrets?|api-?key)/(?P<v>(?=\S{0,99}?\d\S{0,99}?\d)"
+        r"[\w\-.~]{16,255})",
+    ),
+    (
+        'strong password 200 ~default ~"default',
+        r"(?:^|\n)(?P<i>[ \t]{0,40})(?:[^\s:]{1,40} )?[\"']?\w{0,40}"
+        r"(?:password|passphrase|secret|token|apikey)"
+        r"[\"']?:[ \t]*\{?\r?\n(?:(?P=i)[ \t]+[^\n]{0,160}\n){0,8}?"
+        r"(?P=i)[ \t]+[\"']?default[\"']?:[ \t]*" + VALUE,
+    ),
     (
         "given cli-password 300 storepass keypass",
         r"\s-{1,2}(?:src|dest|new)?(?:store|key)pass(?:wd)?[ =]" + VALUE,
@@ -254,7 +268,7 @@ FOLLOWED = {"~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]"}
 # Three or four letters of each searched word in the lower-case text ("~" is a space), in eight
 # groups with similar letters at each place.
 GRAMS = (
-    "code eimn fied hasl intf jeto nid= oken seed ~add",
+    "code efau eimn fied hasl intf jeto nid= oken seed ~add",
     "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
     "-lit -par :*: :// jwt kata key kty llav mdp tok=",
     "<<< ddus dvcm ftp~ hl?s http plus psk pwd vari",
@@ -424,12 +438,12 @@ SEPARATOR = (
     r"|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:[ \t]{0,40}(?:[:][ \t]*(?:str|string|String"
     r"|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?(?P<sign>:="
     r"|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;"
-    r"|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
+    r"|&#3[49];)?(?:\s{0,80}(?=\\{0,7}[\"'])|[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?)"
     r"(?:[\"']?\$\{\w{1,64}:?[-=]){0,2}|(?:\s{0,40}(?:[|]{2}=?|[?]{2}=?|[?]:)"
     r"|(?<=[)\]])\s{1,40}or)\s{1,40}(?=[\"'`])"
     r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue"
     r"|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es"
-    r"|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])|(?P<tag>>)"
+    r"|to)[ \t:]{1,4}|(?P<call>[,(]\s{0,40})(?=\\{0,7}[\"'])|(?P<tag>>)"
     r"|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
 )
 OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"

@@ -129,7 +129,9 @@ class Call:
             # where a session started; its shell may have moved on
             session = self.env.get("CLAUDE_PROJECT_DIR", "")
             inside = session.startswith("/") and files.is_inside(here, session)
-            self._place = place = layout.locate(self.env, session if inside else here)
+            place = layout.locate(self.env, session if inside else here)
+            layout.refuse_lost(place.private)
+            self._place = place
             if place.git and not place.claimed and not files.is_folder(place.private):
                 self.warn_of_known_project()
             if place.due or place.claimed:

@@ -16,6 +16,7 @@ from harness.session import Session
 from memory.capture import progress, recovery
 from memory.capture.stretches import capture
 from memory.core import clock, config, frontmatter, layout
+from memory.hook import at_start
 from memory.project import adoption
 from memory.session import whereabouts
 
@@ -153,6 +154,27 @@ def test_a_session_whose_transcript_moved_is_recovered(started, env, now):
     session = moved(started(), "-w--claude-worktrees-feat")
     assert recovered(session.place, env, now) == 1
     assert "zephyr" in session.files()[0] and recovered(session.place, env, now) == 0
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_a_transcript_that_cannot_be_read_whole_is_said_everywhere(started, env, now, run, half):
+    """Once at a start, by doctor and by the import, each with the remedy; the rest is kept."""
+    session = started()
+    moved(session, whereabouts.make_folder_prefix(session.place.root))
+    data = session.path.read_bytes()
+    lost = data.index(b"\n", 300) - 9 if half else len(data)
+    session.path.write_bytes(bytes(lost) + data[lost:])
+    os.utime(session.path, (now - 600,) * 2)
+    recovered(session.place, env, now)
+    recovered(session.place, env, now)
+    event = {"session_id": "next", "source": "startup", "cwd": session.place.project}
+    said = at_start.on_session_start(event, env, now)[0]["systemMessage"]
+    assert "1 failure since" in said and "transcript: OSError it cannot be read whole" in said
+    found = run("doctor").stdout
+    assert "1 transcript cannot be read whole, such as %s" % session.path in found
+    done = run("store", "import", "transcripts").stdout
+    assert "%s: it cannot be read whole; put a copy" % session.path in done
+    assert bool(session.files()) is half
 
 
 def test_the_other_directory_of_the_host_is_looked_into_too(started, env, now, tmp_path):

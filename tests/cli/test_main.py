@@ -462,6 +462,41 @@ def test_the_launcher_prefers_the_runtime_and_passes_words_through(env, project,
     assert done.stdout == "-I|%s|recall|a b||$x|" % (ROOT / "memory")
 
 
+@pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
+@pytest.mark.parametrize("launcher", ["bin/dayleaf", "hooks/run", "install.sh"])
+def test_no_launcher_starts_a_repositorys_programs(launcher, entry, env, project, home, tmp_path):
+    """Where PATH holds an empty or relative entry, before or behind others, and no runtime runs."""
+    runtime = Path(home, ".dayleaf/runtime/bin/python")
+    runtime.parent.mkdir(parents=True)
+    runtime.write_text("#!/bin/sh\nexit 1\n" if launcher == "hooks/run" else "#!/bin/sh\n")
+    runtime.chmod(0o755)
+    Path(home, ".dayleaf/cache").mkdir()
+    planted = Path(project, entry)
+    planted.mkdir(exist_ok=True)
+    for name in ("uname", "tr", "readlink", "python3", "rm", "dirname", "sed", "cat", "id"):
+        (planted / name).write_text('#!/bin/sh\n: >"%s/ran-$(basename "$0")"\n' % tmp_path)
+        (planted / name).chmod(0o755)
+    script = (ROOT / launcher).read_text().replace("/usr/bin/python3", "/nonexistent/python3")
+    own = tmp_path / "own" / launcher
+    own.parent.mkdir(parents=True)
+    own.write_text(script)
+    own.chmod(0o755)
+    (own.parent / "prompt.py").touch()
+    link = tmp_path / "link"
+    link.symlink_to(own)
+    words = {"install.sh": "--help", "hooks/run": "prompt"}.get(launcher, "--version")
+    started = own if launcher == "hooks/run" else link  # its script lies beside it
+    for path in (entry + ":" + os.environ["PATH"], "/nonexistent:" + entry):
+        subprocess.run(
+            ["/bin/sh", started, words],
+            cwd=project,
+            env={**env, "PATH": path},
+            capture_output=True,
+            input=b"{}",
+        )
+    assert [path.name for path in tmp_path.glob("ran-*")] == []
+
+
 def test_the_launcher_is_plain_sh():
     """No shell but POSIX sh is assumed."""
     assert (ROOT / "bin" / "dayleaf").read_text().startswith("#!/bin/sh\n")

@@ -164,10 +164,11 @@ def test_secrets_are_taken_out_and_paths_that_name_one_stay_in_step(tree, took, 
 def test_what_is_left_out_is_said(tree, ok):
     """Of a secret and of a private part, and only the first time."""
     tree("key.md", "The token is %s.\n" % TOKEN)
+    tree("head.md", "---\nauth:\n  password: 4tBujKqZF6bC8FC11\n---\nA text.\n")
     tree("own.md", "Mine. <private>Not this.</private> Yours.\n")
     tree("plain.md", "Nothing to hide.\n")
     said = ok("import", "dir", str(tree.root))
-    assert "left out:\n  key.md\n  own.md\n" in said and "plain.md" not in said
+    assert "left out:\n  head.md\n  key.md\n  own.md\n" in said and "plain.md" not in said
     assert "left out" not in ok("import", "dir", str(tree.root))
 
 

@@ -85,6 +85,26 @@ def test_a_note_is_found_by_its_files_name(way, ok, tmp_path):
         assert first["created"].startswith(day), asked
 
 
+@pytest.mark.parametrize("way", ["tier", "import"])
+def test_a_note_is_found_by_its_folders_names(way, ok, tmp_path):
+    """At any depth, in any language; a note that says the word itself stands first."""
+    notes = {
+        "Clients/Acme/March call.md": "The renewal is due in March.\n",
+        "Projekte/Umzug_Büro/2024/Kisten.md": "Kartons bestellen.\n",
+        "日本語/請求書/三月.md": "毎月。\n",
+        "Other/said.md": "Acme called about the renewal.\n",
+    }
+    vault = written(tmp_path / "vault", notes)
+    ok(*{"tier": ("tier", "add"), "import": ("import", "dir")}[way], str(vault))
+    found = {
+        query: [hit["title"] for hit in json.loads(ok("recall", query, "--json"))["hits"]]
+        for query in ("acme", "umzug", "büro kisten", "請求書", "clients acme renewal")
+    }
+    assert found["acme"] == ["said", "March call"]
+    assert found["umzug"] == found["büro kisten"] == ["Kisten"]
+    assert found["請求書"] == ["三月"] and "March call" in found["clients acme renewal"]
+
+
 def test_templates_of_an_added_folder_are_not_found(ok, tmp_path):
     """By their fields outside code, or by the folder in which the vault says it keeps them."""
     plain = {

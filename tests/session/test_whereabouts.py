@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -28,6 +29,36 @@ def test_a_session_is_found_in_any_folder(env):
     ) == str(there)
     assert whereabouts.find_transcript(env, "two", str(here)) == str(here)
     assert whereabouts.find_transcript(env, "three") == whereabouts.find_transcript(env, "") == ""
+
+
+LINE = b'{"cwd": "/w", "type": "user"}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "damaged"),
+    [
+        (LINE * 9, False),
+        (LINE * 9000, False),
+        (LINE.replace(b"\n", b"\r\n") * 9, False),
+        (LINE * 9 + LINE[:9], False),  # the client is writing it
+        (LINE * 9000 + LINE[:9], False),
+        (LINE * 9 + bytes(4096), False),
+        (b'{"cwd": "' + b"w" * 200_000 + b'"}\n', False),
+        (b"", True),
+        (bytes(4096), True),
+        (bytes(4096) + LINE * 9, True),
+        (bytes(4096) + LINE[9:] + LINE * 9000, True),
+        (LINE * 9000 + bytes(4096) + LINE[9:] + LINE, True),
+        (LINE[:9] + b"\n" + LINE, True),
+        (LINE.decode().encode("utf-16"), True),
+        (gzip.compress(LINE * 9), True),
+        (b"[" + LINE + b"]", True),
+    ],
+)
+def test_a_transcript_that_cannot_be_read_whole_is_known_by_its_ends(tmp_path, data, damaged):
+    """As a power cut, a wrong encoding or a compression leave it."""
+    (tmp_path / "one.jsonl").write_bytes(data)
+    assert whereabouts.read_ends(str(tmp_path / "one.jsonl")).damaged is damaged
 
 
 @pytest.mark.parametrize(

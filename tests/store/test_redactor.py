@@ -377,6 +377,17 @@ def named():
         ("&quot;password&quot;:&quot;{}&quot;", pw),
         ("%22password%22%3A%22{}%22", "hX7pq2Zt9"),
         ("ENV DB_PASSWORD {}", pw),
+        ("'password' =>\n    '{}',", pw),
+        ('"api_key" =>\n  "{}"', a32),
+        ("```php\ndefine('DB_PASSWORD',\n  '{}');\n```", pw),
+        ("setPassword(\n  '{}'\n)", pw),
+        ("monkeypatch.setenv(\n    'API_TOKEN',\n    '{}',\n)", a32),
+        ("Add DBPassword:\n  Type: String\n  NoEcho: true\n  Default: {}", pw),
+        ('"DbPassword": {{\n  "Type": "String",\n  "Default": "{}"\n}}', pw),
+        ("ftp> user bob {}", pw),
+        ("https://hooks.example.com/token/{}", a32.replace("+", "x").replace("/", "y")),
+        ("useradd -m -p '{}' bob", pw),
+        ("usermod -p {} bob", pw),
         ('#define API_KEY "{}"', a32),
         ("echo '{}' | sudo -S true", pw),
         ("CREATE USER joe IDENTIFIED BY '{}';", "letters" + "only"),
@@ -456,6 +467,11 @@ def test_a_value_known_by_its_surroundings_goes(text, secret):
 
 GIT_SHA, SHA64 = made("sha", HEX, 40), made("sha64", HEX, 64)
 KEEP = [
+    "['password',\n 'x', 'oauth2_Provider9']",
+    "https://example.com/o/r/token/AbstractTokenParser2Test",
+    "PasswordPolicy:\n  Type: String\n  Default: Strict8\n",
+    "TokenTtl:\n  Type: Number\n  Default: 3600\n",
+    "usermod -aG docker user2024",
     "Tests pass on the machine.\n\nThe kestrelquux17 host runs them.",
     "All the suites pass.\nThe kestrelquux17 host is up.",
     "Tests pass on the machine\nThe kestrelquux17 host runs them.",
@@ -889,6 +905,45 @@ def test_a_tag_that_arises_by_leaving_out_another_counts():
             "<private>", "<pri<private>1</private>vate>"
         )
     assert "x9" not in strip_private(deep)
+
+
+VALUE = "4tBujKqZF6bC8FC11"
+NAMED_BY_KEYS = [
+    {"api_key": VALUE},
+    {"api_key": {"live": VALUE}},
+    {"api_key": {"live": {"value": VALUE}}},
+    {"password": "\n" + VALUE + "\n"},
+    {"auth": {"user": "bob", "password": VALUE}},
+    {"secrets": [VALUE]},
+    {"env": [{"name": "DB_PASSWORD", "value": VALUE}]},
+    {"tags": ["password", VALUE]},
+    {"Passwort": VALUE},
+    {"密码": VALUE},
+]
+
+
+@pytest.mark.parametrize("head", NAMED_BY_KEYS)
+def test_a_secret_that_keys_of_a_head_name_goes_everywhere(head):
+    """Nested, listed, over lines; from the body too, as it is surely one."""
+    config = {"redact.enabled": True, "redact.allow": ()}
+    cleaned = clean(["A title", "It says %s here." % VALUE, head], config, "")
+    assert VALUE not in str(cleaned) and list(cleaned[2]) == list(head)
+
+
+def test_what_keys_do_not_name_stays():
+    """Paths, checksums and tags beside words for secrets; a weak password where it is no value."""
+    config = {"redact.enabled": True, "redact.allow": ()}
+    head = {
+        "files": ["src/token.py", "src/a1b2c3D4x.py", "Makefile"],
+        "tags": ["token", "oauth2-flow", "sha1"],
+        "commits": ["9fceb02 rotate the token", "1a2b3c4d add the key"],
+        "origin": {"part": "Passwords", "path": "/n/p.md", "checksum": "ab12" * 16},
+        "created": "2024-05-01",
+    }
+    assert clean(["A title", "A text", head], config, "")[2] == head
+    cleaned = clean(["t", "in sommer23 we", {"password": "sommer23", "x": "sommer23"}], config, "")
+    assert cleaned[1] == "in sommer23 we" and cleaned[2]["x"] == "sommer23"
+    assert "sommer23" not in cleaned[2]["password"]
 
 
 def test_a_mention_of_the_tag_in_backticks_is_kept_by_redact_alone():

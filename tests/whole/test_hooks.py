@@ -466,6 +466,43 @@ def test_a_missing_home_variable_is_harmless(world):
     with_copy(lambda plugin, _: all_hooks(world, plugin=plugin, prefix=NOBODY))
 
 
+@pytest.mark.parametrize("part", ["", "/workspaces", "/global", "/workspaces/KEY"])
+def test_a_store_on_a_disk_that_is_away_is_said_and_not_made_anew(part, world, tmp_path):
+    """The home, or a part of it, is a link: the start and doctor say so, other hooks are silent.
+    What was there is found again when it is back.
+    """
+    fill(world)
+    home = Path(world["HOME"], ".dayleaf")
+    (home / "global").mkdir(exist_ok=True)
+    key = next((home / "workspaces").iterdir()).name
+    lost = Path(str(home) + part.replace("KEY", key))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    lost.rename(disk / "store")
+    lost.symlink_to(disk / "store")
+    assert start(world).message == ""
+    disk.rename(tmp_path / "away")
+    answers = all_hooks(world)
+    said = answers.pop("session_start")
+    assert "%s leads to %s, which is not there" % (lost, disk / "store") in said.message
+    assert "remove the link" in said.message and not said.context
+    assert {answer.out for answer in answers.values()} <= {b"", b"{}"}, answers
+    command = [str(ROOT / "bin" / "dayleaf"), "doctor"]
+    for words in ([], ["--json"], ["--fix"]):
+        done = subprocess.run(
+            [*command, *words],
+            cwd=world["CLAUDE_PROJECT_DIR"],
+            env=world,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1 and "FAIL" in done.stdout and "not there" in done.stdout, done
+    assert not disk.exists() and failures(world) == []
+    (tmp_path / "away").rename(disk)
+    again = start(world)
+    assert "failure" not in again.message and "kafka" in again.context
+
+
 @needs_root
 def test_a_read_only_store_still_answers(world):
     """Another user's store that can be read but not written gives its brief; only the receipt is

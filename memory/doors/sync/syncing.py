@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
 from memory.doors.sync.packs import tier_of_record
+from memory.health import erasure
 from memory.store import archive
 from memory.store.writer import WHOLE, TierWriter
 
@@ -385,7 +386,7 @@ class Merge:
         elif contains(theirs.version, mine.version) and not held:
             self._apply_newer(name, mine, news)
         elif mine.sha256 and theirs.sha256:
-            self._keep_both(name, mine, news, version)
+            self._keep_both(name, *self._carry_marks(name, mine, news), version)
         else:
             self._apply_to_moved(name, mine, news, version)
 
@@ -426,10 +427,24 @@ class Merge:
             raise ChangedMeanwhile("%s has not arrived yet; the next sync takes it" % name)
         return (name if row.sha256 else ""), row
 
+    def _carry_marks(self, name: str, mine: FileState, news: News) -> tuple[FileState, News]:
+        """Remove from each of two texts what was redacted in the other."""
+        data = self._read_unchanged(name, mine.sha256)
+        cleaned = erasure.carry_marks(name, news.data, data)
+        if cleaned != data:
+            mtime = os.stat(self.state.home + "/" + name).st_mtime_ns
+            self._write(name, cleaned, mtime, mine.sha256)
+            mine = mine._replace(sha256=files.sha256(cleaned))
+        theirs = erasure.carry_marks(name, data, news.data)
+        row = news.row._replace(sha256=files.sha256(theirs))
+        return mine, news._replace(row=row, data=theirs)
+
     def _keep_both(self, name: str, mine: FileState, news: News, version: VersionVector) -> None:
         """Keep two texts of one name, which goes to the greater SHA-256."""
         theirs, is_conflict = news.row, mine.id == news.row.id
-        if theirs.sha256 > mine.sha256:
+        if theirs.sha256 == mine.sha256:
+            self.rows[name] = mine._replace(version=version)
+        elif theirs.sha256 > mine.sha256:
             data = self._read_unchanged(name, mine.sha256)
             self._write_copy(name, data, mine, news.mtime, is_conflict)
             self._write(name, news.data, news.mtime, mine.sha256)
@@ -503,7 +518,8 @@ class Merge:
                 "now in its new place" % name
             )
         else:
-            self._write_copy(name, data, live, mtime)
+            data = erasure.carry_marks(name, self._read_unchanged(name, row.sha256), data)
+            self._write_copy(name, data, live._replace(sha256=files.sha256(data)), mtime)
 
     def _remove_equal_files(self, name: str, gone: FileState) -> None:
         """Remove other files with the bytes of a removed record."""

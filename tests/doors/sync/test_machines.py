@@ -12,7 +12,7 @@ from harness.machines import Machine, Work, agree, quiet
 
 from memory.core import StoreError, UsageError, files
 from memory.doors.sync import machines, packs, syncing
-from memory.health import agefile
+from memory.health import agefile, erasure
 from memory.store import ledger
 
 pytest.importorskip("pyrage")
@@ -109,6 +109,49 @@ def test_two_texts_of_one_record_both_stay(two, now):
             False,
             now,
         )
+
+
+def redact(one: Machine, name: str, text: str, now: float) -> None:
+    """As `dayleaf store redact ID --text TEXT --everywhere --apply`."""
+    finder = erasure.make_finder({text: "[redacted:text#a1b2]"})
+    own = frozenset({one.place.path(name)})
+    held = erasure.search(one.place, finder, own)[1]
+    erasure.erase(one.place, finder, held, own, True, now)
+
+
+NOTE = "The importer runs on kestrel-17 at night.\n\nNobody else does."
+
+
+@pytest.mark.parametrize("title", ["Importer", "Importer on kestrel-17"])
+@pytest.mark.parametrize(
+    ("old", "new", "stays"),
+    [
+        ("Nobody", "Everybody", "Everybody else"),
+        ("\n\n", "\n\nAsk kestrel-17 for a log.  Kestrel-17's is new.\n\n", "for a log.  "),
+        ("kestrel-17 at", "kestrel-17, mostly at", " at night"),
+        ("The importer runs on kestrel-17", "By now kestrel-17 imports", "By now "),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_was_redacted_does_not_come_back_by_an_edit(two, now, title, old, new, stays, first):
+    """In the record, in the copy of a conflict, on both machines; other edits stay."""
+    desk, lap = two
+    desk.learn(title, NOTE)
+    quiet([*two])
+    [name] = desk.names()
+    redact(desk, name, "kestrel-17", now)
+    path = Path(lap.place.path(name))
+    changed = path.read_text().replace(old, new)
+    path.write_text(changed)
+    two[first].sync()
+    quiet([*two])
+    for one in two:
+        texts = b"\n".join(
+            key.encode() + data for key, data in one.files().items() if key.endswith(".md")
+        )
+        assert b"kestrel-17" not in texts.lower() and b"[redacted:text#a1b2]" in texts
+        assert stays.encode() in texts
+    assert not agree([*two])
 
 
 def test_what_was_forgotten_does_not_come_back(two):
