@@ -16,12 +16,12 @@ from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record, meta_text
-from memory.hook.handoffs import is_unattended
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
 KIND, GONE, NEXT = "conversation", "-", "+"
+UNATTENDED = "unattended"  # key of what programs asked for
 MOST = 300_000  # characters of a file; later turns go into another
 
 
@@ -93,7 +93,7 @@ def _make_frontmatter(state: CaptureState, text: str) -> dict[str, Any]:
     return {
         "branch": facts.branch or None,
         "until": facts.until or None,
-        "unattended": facts.is_unattended or None,
+        UNATTENDED: facts.is_unattended or None,
         "files": list(dict.fromkeys(edit.path for edit in facts.edits))[:40] or None,
         "written": writer.body_checksum(text),
     }
@@ -138,7 +138,7 @@ def read_turns(
         (
             clock.parse(meta_text(each, "until")) or each.created,
             meta_text(each, "branch"),
-            is_unattended(each) and not is_unattended(record),
+            meta_text(each, UNATTENDED) == "true" and meta_text(record, UNATTENDED) != "true",
         )
         for each in checkpoints
     )
@@ -198,7 +198,7 @@ def _continue_file(keeper: Store, state: CaptureState, text: str) -> str:
         state.grown = len(state.facts.all_turns)
         return id
     head = _make_frontmatter(state, new_body)
-    changes = {key: head[key] for key in head if head[key] or key == "unattended"}
+    changes = {key: head[key] for key in head if head[key] or key == UNATTENDED}
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
     data = data[: frontmatter.split_head(data)[1]] + b"\n" + new_body.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))

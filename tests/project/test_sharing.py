@@ -406,10 +406,10 @@ def test_where_git_does_not_run_nothing_is_said_of_who_shared_what(
     monkeypatch.setattr(safegit, "ANSWER_SECONDS", 1.0)
     monkeypatch.setattr(safegit, "_silent", {})
     alex = two[0]
-    place = layout.locate(alex.env, str(alex.path))
-    Path(place.root, ".dayleaf", "learnings").mkdir(parents=True, exist_ok=True)
-    Path(place.root, ".dayleaf", "learnings", "x.md").write_text("Herons.\n")
-    place = layout.locate(alex.env, str(alex.path))
+    learnings = Path(alex.clone, ".dayleaf", "learnings")
+    learnings.mkdir(parents=True, exist_ok=True)
+    (learnings / "x.md").write_text("Herons.\n")
+    place = layout.locate(alex.env, alex.clone)
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "git").write_text("#!/bin/sh\n%s\n" % script)
