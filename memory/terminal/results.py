@@ -317,10 +317,37 @@ _ORIGINS = {  # by tier
     "global": "global",
     "added": "from the user's own folder",
 }
+_REST = "> the rest, from the beginning:"  # stands below quotes of the record itself
 
 
 def _render_hit(hit: Hit, units: int) -> str:
     """Render a hit for the model in at most `units` UTF-16 units."""
+    head = _render_head(hit)
+    end = " … (`dayleaf show %s` for the rest)" % fence.clean_line(hit.id, 64)
+    body = fence.clean(hit.body).strip()
+    seen = fence.clip_utf16(body, units - tokeniser.count_utf16(head) - 1, end)
+    quotes, rows = hit.quotes, _list_quoted_rows(hit)
+    is_whole = seen == body and all(quote.id == hit.id for quote in quotes)
+    if is_whole or rows <= set(seen.split("\n")):
+        quotes, rows = tuple(quote for quote in quotes if quote.turn), set()
+    parts = [head, *map(_render_quote, quotes), *([_REST] if rows else [])]
+    head = fence.clip_utf16("\n".join(parts), units)
+    room = units - tokeniser.count_utf16(head) - 1
+    if room <= MIN_BODY_UNITS:
+        return head
+    rest = "\n".join(row for row in body.split("\n") if row not in rows)
+    body = fence.clip_utf16(rest, room, end)
+    return head + ("\n" + body if body else "")
+
+
+def _list_quoted_rows(hit: Hit) -> set[str]:
+    """Return the rows of a hit's quotes that are of no turn."""
+    texts = [fence.clean(quote.text) for quote in hit.quotes if not quote.turn]
+    return {row for text in texts for row in text.split("\n") if row.strip("… ")}
+
+
+def _render_head(hit: Hit) -> str:
+    """Render a hit's title and what it is, for the model."""
     id = fence.clean_line(hit.id, 64)
     kind = _STANDINGS.get(hit.group, hit.kind) + _format_unattended(hit)
     facts = [kind, clock.format_local_day(hit.created)]
@@ -333,15 +360,14 @@ def _render_hit(hit: Hit, units: int) -> str:
     head = "## [%s] %s (%s)" % (id, title, ", ".join([*facts, place]))
     if hit.group == "script":
         head += "\n`%s`" % fence.clean_line(_run_command(hit), 100)
-    for quote in hit.quotes:
-        if quote.turn:
-            stated = fence.clean_line(quote.stated, 200)
-            command = fence.clean_line(turn_command(quote), 100)
-            head += "\n> %s: (`%s`)\n%s" % (stated, command, fence.clean(quote.text))
-    head = fence.clip_utf16(head, units)
-    room = units - tokeniser.count_utf16(head) - 1
-    if room <= MIN_BODY_UNITS:
-        return head
-    end = " … (`dayleaf show %s` for the rest)" % id
-    body = fence.clip_utf16(fence.clean(hit.body).strip(), room, end)
-    return head + ("\n" + body if body else "")
+    return head
+
+
+def _render_quote(quote: Quote) -> str:
+    """Render a quote for the model, below the command that prints the rest."""
+    text = fence.clean(quote.text)
+    if not quote.turn:
+        return "> (`dayleaf show %s`)\n%s" % (fence.clean_line(quote.id, 64), text)
+    stated = fence.clean_line(quote.stated, 200)
+    command = fence.clean_line(turn_command(quote), 100)
+    return "> %s: (`%s`)\n%s" % (stated, command, text)
