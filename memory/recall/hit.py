@@ -69,7 +69,8 @@ class Hit(NamedTuple):
         without a file on this machine.
     score: 0 for a record that is only linked. parts: the score's numbers by name. why: the reasons,
         on one line. section: heading path of the best section. linked_from: id of the hit that
-        links here. relation: the link's name as seen from there.
+        links here. relation: the link's name as seen from there. update: of what it is newer than,
+        in words, if updates.py put it first.
     Of a session: conversation: id of its conversation. turn: number of the turn found, from 1.
         turn_text: its text. talk: the conversation's record, if a turn was found. quotes: windows
         about the query. others: ids of its other checkpoints found. unattended: nobody typed.
@@ -103,6 +104,7 @@ class Hit(NamedTuple):
     section: str = ""
     linked_from: str = ""
     relation: str = ""
+    update: str = ""
     conversation: str = ""
     turn: int = 0
     quotes: tuple[Quote, ...] = ()

@@ -357,7 +357,7 @@ def _render_head(hit: Hit) -> str:
         facts.append(fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240))
     place = fence.clean_line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     title = fence.clean_line(one_line(hit.title), 160)
-    head = "## [%s] %s (%s)" % (id, title, ", ".join([*facts, place]))
+    head = "## [%s] %s (%s)" % (id, title, ", ".join(filter(None, [*facts, hit.update, place])))
     if hit.group == "script":
         head += "\n`%s`" % fence.clean_line(_run_command(hit), 100)
     return head
