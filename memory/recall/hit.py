@@ -23,6 +23,8 @@ Parts = tuple[tuple[str, float], ...]
 # groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
+# a note that stands above weak hits
+HARDLY = "the records hardly tell of this; what follows is the nearest"
 NEWEST = "newest first"  # why a hit of a query without text is listed
 REQUEST = 40  # characters of a request that stands above what was said
 
@@ -218,7 +220,7 @@ class RecallResult(NamedTuple):
     matches beyond the limit. stale: the index needs a refresh. known_gaps: words of the query that
     no record holds. linked: records linked with the hits. rescan: not every file was compared with
     the index, or a refresh would save reading some. plan: the active plan, if not among the hits.
-    weak: no hit holds much of the query. raw: all hits are of sessions. context: the context tags
+    weak: the hits hardly tell of it. raw: all hits are of sessions. context: the context tags
     that counted.
     """
 

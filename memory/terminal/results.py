@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import clip_columns, count_columns, format_age, format_count, one_line
 from memory.hook import context, fence
-from memory.recall.hit import NEWEST
+from memory.recall.hit import HARDLY, NEWEST
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
 
@@ -86,6 +86,8 @@ def hit_lines(
         lines = _group_by_kind(written, style)
     else:
         lines = [line for _, each in written for line in each]
+    if found.weak:
+        lines.insert(0, HARDLY + ":")
     footer = _format_footer(found, words, style, bool(lines), way)
     if explain and found.context:
         lines += [""] * bool(lines)
@@ -236,7 +238,7 @@ def _format_footer(
     found: RecallResult, words: str, style: Style, some: bool, way: str
 ) -> list[str]:
     lines, tail = [], left_out_line(found)
-    notes = [one_line(note) for note in found.notes if note != NOTHING]
+    notes = [one_line(note) for note in found.notes if note not in (NOTHING, HARDLY)]
     if not some:
         query = " for `%s`" % clip_columns(one_line(words), QUERY_LENGTH) if words else ""
         lines.append("Nothing found%s." % query)
@@ -276,9 +278,8 @@ def left_out_line(found: RecallResult) -> list[str]:
 def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
     """Ask for what the memory lacks."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
-    about = "nothing about " + words if words else "only weak matches" if found.weak else ""
-    about = about + ": " if about and found.hits else ""
-    return [about + way] if about or words else []
+    about = "nothing about %s: " % words if words and found.hits else ""
+    return [about + way] if words or found.weak else []
 
 
 def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
@@ -288,11 +289,12 @@ def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
         format_count(len(found.hits), "hit"),
         _describe_order(found),
     )
-    notes = [*map(str, found.notes), *left_out_line(found), *plan_line(found)]
+    notes = [note for note in map(str, found.notes) if note != HARDLY]
+    notes += [*left_out_line(found), *plan_line(found)]
     notes += gap_line(found, way)
     tail = fence.clip_utf16("\n".join(map(fence.clean, notes)), MODEL_UNITS // 4)
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.count_utf16(tail) - 1)
-    budget.take(head)
+    budget.take(head + "\n%s:" % HARDLY * found.weak)
     cut, shown = 0, (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
