@@ -17,7 +17,7 @@ from math import log
 
 from memory.core import tokeniser
 from memory.core.matches import Expansion
-from memory.hook import indexview, loader, segment, windows
+from memory.hook import indexview, loader, receipts, segment, windows
 from memory.hook.at_prompt import (
     extract_handles,
     extract_ids,
@@ -207,14 +207,16 @@ def _select_documents(
 
     Of other kinds those that the prompt names, whose score is 0.
     """
-    seen: set[tuple[str, str]] = set()  # every part of a long turn finds the same turn
+    seen = set(shown)  # every part of a long turn finds the same turn
     for score, number in hits:
         doc = index.doc(number)
-        key = doc.id, doc.section if doc.kind == "conversation" else ""
+        key = doc.id
+        if doc.kind == "conversation":
+            key = receipts.add_turn(doc.id, receipts.hash_text(doc.section))
         is_of_session = doc.kind in ("checkpoint", "conversation")
         is_telling = doc.kind != "rule" and doc.flags & segment.ACCEPTED
         is_wanted = is_of_session or is_telling and not score
-        if not is_wanted or doc.id in shown or key in seen:
+        if not is_wanted or not seen.isdisjoint((doc.id, key)):
             continue
         if not doc.section.endswith("(summary by the client)"):
             seen.add(key)
