@@ -242,9 +242,10 @@ def format_passage(passage: Any) -> str:
     """Return a `passages.ShownPassage` as a list item."""
     branch = clean_line(field(passage.record, "branch"), 60)
     text = clean(passage.text).replace("\n\n", "\n").replace("\n", "\n  ")
-    return "- [%s] (%s, %s%s%s%s) %s" % (
+    return "- [%s] (%s, %s%s%s%s%s) %s" % (
         clean_id(passage.doc),
         passage.doc.kind,
+        "older: " if passage.is_older else "",
         clock.format_local_day(passage.doc.created),
         ", branch " + branch if branch else "",
         format_origin(passage.record),

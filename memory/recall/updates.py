@@ -20,13 +20,13 @@ from math import log, sqrt
 from memory.core import clock, tokeniser
 from memory.core.layout import DATED_KINDS
 from memory.hook import loader
+from memory.hook.windows import APART
 from memory.index.backend import Backend
 from memory.recall.hit import Hit
 
 ALIKE = 0.28  # cosine from which two sessions are on the same subject
 CHORE, AS_WELL = 0.5, 0.9  # cosine of one chore done twice; share of the score that it needs then
 LEAST = 0.3  # of the earlier session's score that the later one has by itself
-APART = 21_600.0  # seconds from the start of one to that of the other
 BEST = 5  # hits that are compared
 READ = 6000  # characters of a session that are compared
 NEWER = "newer than what was said on %s on the same subject"  # which it need not contradict

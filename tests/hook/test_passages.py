@@ -402,6 +402,8 @@ def test_of_two_answers_the_newest_is_told_first(told, asked, now):
     builder.build(told, now)
     block = asked("tell me again which port the preview proxy listens on")
     assert block.index("8419") < (block + "8417").index("8417") and "8418" not in block
+    assert "(conversation, 2026-11-14" in block and block.count("older: ") == 1
+    assert "[c-00000002] (conversation, older: 2026-11-12, branch main)" in block
 
 
 def test_of_a_chore_done_twice_the_one_that_the_prompt_numbers_is_told_first(told, asked, now):
