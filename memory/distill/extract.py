@@ -15,7 +15,8 @@ the newer is taken. The choice ends at the budget, at a small gain, or after ENO
 
 The turn of the first line is quoted from the opening of its reply, with the next sentence if that
 is short: a yes or no stays with its reason. A turn is one bullet: its request in a few words, the
-lines, its record and day. The best stands first, but newer before older on the same subject.
+lines, its record and day. The best stands first, but newer before older on the same subject, which
+is marked.
 
 Where the windows answer too little (Answered.is_answered), the nearest records are named instead.
 """
@@ -58,6 +59,7 @@ LITTLE = 0.25  # share of the first line's gain at which the choice ends
 ALIKE = 0.6  # likeness of two lines on the same subject
 REMARK = 200  # characters of a passing remark before a tool call
 CUT = 240  # least bytes of a cut line
+OLDER = "older: "  # before the day of what a newer bullet speaks of too
 SHORT = 40  # characters of an opening sentence that needs the next one
 REQUEST = 60  # characters of a quoted request
 HALF, LACKING = 0.52, 4  # answered share of a question below which words are named as missing
@@ -336,6 +338,11 @@ class _QuoteSelection:
         for page in self.quoted:
             older = [at for at, other in enumerate(order) if self._is_update(page, other)]
             order.insert(older[0] if older else len(order), page)
+        for at, page in enumerate(order):
+            is_older = any(self._is_update(other, page) for other in order[:at])
+            if is_older and self.used + len(OLDER) <= self.room:
+                self.used += len(OLDER)
+                page.citation = "[%s] %s%s" % (page.passage.source.id, OLDER, page.passage.day)
         return order
 
     def _is_update(self, page: _Page, other: _Page) -> bool:

@@ -320,6 +320,7 @@ def note_unarrived(place: Place, session: str, path: str, now: float) -> list[di
         tag, chosen = receipts.get_receipt_tag(row), row.get("chosen") or []
         if tag not in known and tag.encode("ascii", "replace") not in data:
             lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
+            lost.update({"turns": row["turns"]} if row.get("turns") else {})
             receipts.write(place.receipts(session), lost)
             missing.append(row)
     return missing

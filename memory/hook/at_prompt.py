@@ -110,7 +110,7 @@ def _answer_prompt(
         row = {
             **receipts.build_row(name, now, block, shown),
             "prompt": layout.valid_id(event.get("prompt_id")),
-            "query": _hash_text(prompt),
+            "query": receipts.hash_text(prompt),
             "strategy": choice.strategy.name,
             "tag": receipts.parse_block_tag(block),
             "candidates": choice.candidates,
@@ -169,16 +169,20 @@ def _list_unfit(choice: loader.Choice, shown: Chosen) -> list[str]:
 
 def _list_block_fields(choice: loader.Choice, block: str, shown: Chosen) -> dict[str, Any]:
     """Return a prompt's receipt fields on shown walls and passages."""
-    fitted = {row[0] for row in shown}
-    passages = [passage for passage in choice.passages if passage.doc.id in fitted]
+    fitted = [row[:2] for row in shown]
+    words: dict[str, list[str]] = {}
+    turns: dict[str, list[str]] = {}
+    for passage in choice.passages:
+        doc = passage.doc
+        if [doc.id, round(passage.score, 3)] in fitted:
+            words.setdefault(doc.id, []).extend(map(receipts.hash_text, passage.names))
+            if doc.kind == "conversation":
+                turns.setdefault(doc.id, []).append(receipts.hash_text(doc.section))
     return {
         "sigs": [mark for wall in choice.walls for mark in wall.marks][:16] if block else [],
-        "words": {passage.doc.id: list(map(_hash_text, passage.names)) for passage in passages},
+        "turns": turns,
+        "words": words,
     }
-
-
-def _hash_text(text: str) -> str:
-    return files.sha256(text.encode("utf-8", "replace"))[:8]
 
 
 def choose_for_prompt(

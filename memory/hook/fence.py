@@ -34,8 +34,7 @@ RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
 LEAST_UNITS = 200  # less room than this shows nothing of use
 NO_LIMIT = 1 << 30  # a limit that limits nothing
-# of a body, and of a prompt, that decide where a long body is shown from
-PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40
+PASSAGE_CHARS = 200_000  # of a body that is longer than its room, in which windows are cut
 
 # What capture itself writes, and people: marks that nobody has to look for a hidden character in.
 _MARKS = dict.fromkeys(map(ord, "…→✓✗⏎·—–‘’“”‹›•"))
@@ -173,13 +172,17 @@ def format_record(
     """
     head, id = format_heading(record, misled, mark), clean_id(record)
     room = units - count_utf16(head) - 1
-    content = extract_passage(clean(record.body).strip(), prompt, room)
+    end = " … (`dayleaf show %s` for the rest)" % id
+    content = clean(record.body).strip()
+    if prompt and count_utf16(content) > room:
+        passage = extract_passage(content, prompt, room - count_utf16(end))
+        content = passage.removesuffix(" …") + end if passage else content
     # whoever knows the reason can tell where the rule ends
     if record.kind == "rule" and record.rationale:
         content = (content + "\nWhy: " + clean_line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
-    body = clip_utf16(content, room, " … (`dayleaf show %s` for the rest)" % id)
+    body = clip_utf16(content, room, end)
     return head + ("\n" + body if body else "")
 
 
@@ -239,9 +242,10 @@ def format_passage(passage: Any) -> str:
     """Return a `passages.ShownPassage` as a list item."""
     branch = clean_line(field(passage.record, "branch"), 60)
     text = clean(passage.text).replace("\n\n", "\n").replace("\n", "\n  ")
-    return "- [%s] (%s, %s%s%s%s) %s" % (
+    return "- [%s] (%s, %s%s%s%s%s) %s" % (
         clean_id(passage.doc),
         passage.doc.kind,
+        "older: " if passage.is_older else "",
         clock.format_local_day(passage.doc.created),
         ", branch " + branch if branch else "",
         format_origin(passage.record),
@@ -251,23 +255,27 @@ def format_passage(passage: Any) -> str:
 
 
 def extract_passage(body: str, prompt: str, units: int) -> str:
-    """Return a long body's first line, then all from the prompt's rarest word.
+    """Return a long body's windows about a prompt, as many as fit.
 
-    The head of a pasted log says nothing of its line 411.  Words are sought as substrings.
+    "" where none is about it.
     """
-    low = body[:PASSAGE_CHARS].lower()
-    # a letter's lower case can have another length
-    if len(body) <= units or len(low) != len(body[:PASSAGE_CHARS]):
-        return body
-    words = {word.strip("\"'`.,:;!?()[]") for word in prompt.lower().split()}
-    longest = sorted(words, key=lambda word: (-len(word), word))[:PASSAGE_WORDS]
-    longest = [word for word in longest if len(word) > (3 if word.isascii() else 1)]
-    counts = [(low.count(word), -len(word), word) for word in longest if word in low]
-    at = low.find(min(counts)[2]) if counts else 0
-    if at < units * 2 // 3:
-        return body
-    first = body[: min(body.find("\n") + 1 or 160, 160)].rstrip()
-    return first + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at :]
+    from memory.core.plaintext import excerpt
+    from memory.hook import windows  # most learnings fit
+
+    answer = windows.find_answer(prompt, [windows.Passage("", "", body[:PASSAGE_CHARS])])
+    if not answer.windows or not answer.windows[0].score:
+        return ""
+    rarest = sorted(answer.rarity, key=lambda term: (-answer.rarity[term], term))
+    parts: list[tuple[int, str]] = []
+    for window in answer.windows:
+        text = window.text
+        if count_utf16(text) > units:  # a code block is one window
+            text = clip_utf16(excerpt(text, rarest, 0, 2 * units), units)
+        parts.append((window.at, text))
+        units -= count_utf16(text) + 3  # what joins them
+        if units < LEAST_UNITS:
+            break
+    return windows.join_windows(parts)
 
 
 def extract_turn(body: str, heading: str) -> str:

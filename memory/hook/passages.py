@@ -17,7 +17,7 @@ from math import log
 
 from memory.core import tokeniser
 from memory.core.matches import Expansion
-from memory.hook import indexview, loader, segment, windows
+from memory.hook import indexview, loader, receipts, segment, windows
 from memory.hook.at_prompt import (
     extract_handles,
     extract_ids,
@@ -54,12 +54,21 @@ class ShownPassage:
     """The windows of a turn or section that a prompt gets.
 
     score: telling, less for windows that answer less.  names: rare handles of the text.
+    session: its session or record.  is_older: whether a later session that answers as well stands
+    before it.
     """
 
-    def __init__(self, doc: Any, record: Any, mark: str, score: float, reason: str, text: str):
-        self.doc, self.record, self.mark = doc, record, mark
+    def __init__(self, part: _Part, mark: str, score: float, reason: str, text: str):
+        self.doc, self.record, self.session, self.mark = part.doc, part.record, part.session, mark
         self.score, self.reason, self.text = score, "passage: " + reason, text
         self.names: list[str] = []
+        self.is_older = False
+
+    def replaces(self, other: ShownPassage) -> bool:
+        """Tell whether this is of a later session, and the other answers no better."""
+        is_later = self.doc.created - other.doc.created >= windows.APART
+        is_near = other.score >= windows.CLOSE * self.score
+        return is_later and is_near and self.session != other.session
 
 
 class _Part:
@@ -207,14 +216,16 @@ def _select_documents(
 
     Of other kinds those that the prompt names, whose score is 0.
     """
-    seen: set[tuple[str, str]] = set()  # every part of a long turn finds the same turn
+    seen = set(shown)  # every part of a long turn finds the same turn
     for score, number in hits:
         doc = index.doc(number)
-        key = doc.id, doc.section if doc.kind == "conversation" else ""
+        key = doc.id
+        if doc.kind == "conversation":
+            key = receipts.add_turn(doc.id, receipts.hash_text(doc.section))
         is_of_session = doc.kind in ("checkpoint", "conversation")
         is_telling = doc.kind != "rule" and doc.flags & segment.ACCEPTED
         is_wanted = is_of_session or is_telling and not score
-        if not is_wanted or doc.id in shown or key in seen:
+        if not is_wanted or not seen.isdisjoint((doc.id, key)):
             continue
         if not doc.section.endswith("(summary by the client)"):
             seen.add(key)
@@ -290,12 +301,14 @@ def _build_passages(
             text = 'asked "%s":\n%s' % (asked, text)
         score = answer.telling * scores[number] / (best or 1.0)
         mark = index.mark(part.record)
-        passage = ShownPassage(part.doc, part.record, mark, score, reason, text)
+        passage = ShownPassage(part, mark, score, reason, text)
         passage.names = _select_rare(index, extract_handles(" ".join(odd)))
         before = [(other.score, other.doc.created) for other in passages]
         time = part.doc.created if part.holds(numbers) else 0
         at = windows.find_insert_position(score, time, before)
         passages.insert(at, passage)
+    for at, passage in enumerate(passages):
+        passage.is_older = any(other.replaces(passage) for other in passages[:at])
     return passages
 
 

@@ -7,7 +7,8 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the
             block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, ""
-            for none); where there are any: words (8 hex of each name in a passage, by the record's
+            for none); where there are any: turns (8 hex of the heading of each turn in a passage,
+            by the conversation's id), words (8 hex of each name in a passage, by the record's
             id), below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids
             that were picked and found no room), stale (the index was behind the files), unread (how
             many files were not looked at, for want of an index), sigs (as of a wall, of the walls
@@ -15,8 +16,8 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
             digits each)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
-    lost:   tag and chosen of a block that did not reach the model (health/worker.py); its records
-            count as not shown
+    lost:   tag, chosen and turns of a block that did not reach the model (health/worker.py); its
+            records count as not shown
     all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older
     receipts have no tokens), ms;
             but a wall: strategy, candidates (how many were scored), saved (tokens that loading
@@ -42,7 +43,7 @@ TITLE_REASON = "title of another session"  # reason of a record whose title alon
 class SessionState:
     """The state of a session, read from its receipts.
 
-    shown: ids shown since the last reset.
+    shown: ids shown since the last reset, of a conversation with the turn (`add_turn`).
     off: whether pushes are off.
     prompts: number since the last reset.
     brief: tag of the last brief.
@@ -106,15 +107,31 @@ def _apply_receipt(state: SessionState, row: dict[str, Any]) -> None:
     elif event in ("off", "on"):
         state.off = event == "off"
     ids = [
-        item[0]
+        key
         for item in list_chosen(row)
         if isinstance(item[0], str) and item[2:] != [TITLE_REASON]
+        for key in _list_turns(row, item[0]) or [item[0]]
     ]
     if event == "lost":
         state.shown.difference_update(ids)
         state.brief = "" if row.get("tag") == state.brief else state.brief
     else:
         state.shown.update(ids)
+
+
+def add_turn(id: str, mark: str) -> str:
+    """Return a conversation's id with the hash of a turn's heading."""
+    return "%s#%s" % (id, mark)
+
+
+def _list_turns(row: dict[str, Any], id: str) -> list[str]:
+    turns = row.get("turns")
+    marks = turns.get(id) if isinstance(turns, dict) else ()
+    return [add_turn(id, mark) for mark in marks] if isinstance(marks, list) else []
+
+
+def hash_text(text: str) -> str:
+    return files.sha256(text.encode("utf-8", "replace"))[:8]
 
 
 def _apply_start(state: SessionState, row: dict[str, Any]) -> None:

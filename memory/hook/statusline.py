@@ -37,7 +37,8 @@ def on_statusline(event: Event, env: dict[str, str], now: float) -> tuple[str, b
     except IndexFault:
         return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "records"), False
     session = layout.valid_id(event.get("session_id"))
-    given = len(receipts.read_session(place.receipts(session)).shown) if session else 0
+    shown = receipts.read_session(place.receipts(session)).shown if session else ()
+    given = len({key.partition("#")[0] for key in shown})
     waiting, stale = signs.count_waiting(index), len(indexview.read_stale_marks(place))
     index.close()
     parts = [announcements.format_count(index.records, "record")]

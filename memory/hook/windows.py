@@ -34,6 +34,7 @@ LEAD = 200  # characters of a row that leads in what follows
 OF_TURN, OF_SESSION = 0.5, 0.3
 NEW_SHARE = 0.25  # share of a window's words that others do not hold, below which it repeats them
 CLOSE = 0.8  # share of a score from which on a newer quote stands before it
+APART = 21_600.0  # seconds after which a session's start is later than another's
 REPEATED = 0.93  # factor of a window's score for each window of its session that is shown already
 SPARSE = 10  # windows, below which a common word's absence says nothing
 FEW = 300  # windows without any of the terms that are thought to stand beside those given

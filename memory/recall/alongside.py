@@ -111,6 +111,7 @@ def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hi
         conversation=found.id,
         turn=found.turn,
         turn_text=found.turn_text,
+        update=found.update,
         talk=found.talk,
     )
 

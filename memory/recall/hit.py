@@ -23,6 +23,8 @@ Parts = tuple[tuple[str, float], ...]
 # groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
+# a note that stands above weak hits
+HARDLY = "the records hardly tell of this; what follows is the nearest"
 NEWEST = "newest first"  # why a hit of a query without text is listed
 REQUEST = 40  # characters of a request that stands above what was said
 
@@ -69,7 +71,8 @@ class Hit(NamedTuple):
         without a file on this machine.
     score: 0 for a record that is only linked. parts: the score's numbers by name. why: the reasons,
         on one line. section: heading path of the best section. linked_from: id of the hit that
-        links here. relation: the link's name as seen from there.
+        links here. relation: the link's name as seen from there. update: of what it is newer than,
+        in words, if updates.py put it first.
     Of a session: conversation: id of its conversation. turn: number of the turn found, from 1.
         turn_text: its text. talk: the conversation's record, if a turn was found. quotes: windows
         about the query. others: ids of its other checkpoints found. unattended: nobody typed.
@@ -103,6 +106,7 @@ class Hit(NamedTuple):
     section: str = ""
     linked_from: str = ""
     relation: str = ""
+    update: str = ""
     conversation: str = ""
     turn: int = 0
     quotes: tuple[Quote, ...] = ()
@@ -216,7 +220,7 @@ class RecallResult(NamedTuple):
     matches beyond the limit. stale: the index needs a refresh. known_gaps: words of the query that
     no record holds. linked: records linked with the hits. rescan: not every file was compared with
     the index, or a refresh would save reading some. plan: the active plan, if not among the hits.
-    weak: no hit holds much of the query. raw: all hits are of sessions. context: the context tags
+    weak: the hits hardly tell of it. raw: all hits are of sessions. context: the context tags
     that counted.
     """
 

@@ -53,8 +53,8 @@ def add_quotes(
     expansion: Expansion,
     near: Mapping[tuple[str, int], float],
     query: Query = _ANY_TIME,
-) -> list[Hit]:
-    """Add quotes to hits.
+) -> tuple[list[Hit], windows.Answer]:
+    """Return hits with quotes, and the ranked windows that these are of.
 
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
         a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without. query:
@@ -67,7 +67,8 @@ def add_quotes(
         for origin, text in _list_texts(each, pool, beside, at < FIRST, query):
             origins.append(origin._replace(hit=at))
             passages.append(Passage(str(at), origin.head, text[:READ]))
-    found = windows.find_answer(question, passages, expansion).windows
+    answer = windows.find_answer(question, passages, expansion)
+    found = answer.windows
     if near:
         similarities = [near.get((origin.record.id, origin.turn), 0.0) for origin in origins]
         found = _rerank_by_vectors(found, similarities)
@@ -80,7 +81,8 @@ def add_quotes(
             line = _fit_rows(window.text, LATER)
             excerpt = Window(window.passage, window.at, line, window.score)
             quotes.update(_join_by_passage([excerpt], origins))
-    return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
+    quoted = [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
+    return quoted, answer
 
 
 def _lift_best_hit(found: list[Window], factor: float, origins: Sequence[_Origin]) -> list[Window]:

@@ -17,8 +17,8 @@ from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import context, fence, loader, segment
-from memory.hook.at_prompt import extract_ids
+from memory.hook import context, fence, loader, segment, windows
+from memory.hook.at_prompt import extract_ids, names_branch
 from memory.hook.context import ContextTag
 from memory.index.backend import Backend, Sieve, Unreachable
 from memory.project import manifests, mentions
@@ -47,7 +47,6 @@ SLACK = 20  # more that are asked for: some are gone, or of a record already fou
 DIALOGUE_CANDIDATES = 200  # short messages, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
 NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
-WEAK = 0.3  # share of the query's weight; if no hit holds it, all are weak
 SCANNED = 2000  # newest records searched for a query of stop words alone
 TURNS = 30  # nearest turns of conversations that are read to quote from
 _SESSION_ID = re.compile(r"[0-9a-f]{8}[0-9a-f-]{,27}")  # or how it begins
@@ -362,7 +361,6 @@ class _Search:
         named = self._find_named(hits)
         if not named:
             return hits, terms.find_gaps()
-        self.weak = False
         paths = {each.path for each in named}
         return [*named, *(each for each in hits if each.path not in paths)], ()
 
@@ -395,11 +393,8 @@ class _Search:
         scored = rank.adjust_scores(pool, relevance, self._collect_signals(pool))
         hits = []
         words = rank.list_query_words(question)
-        full_weight, best_weight = sum(question.weights.values()), 0.0
         for score, i in _find_best_by_file([score for score, _ in scored], pool):
             c = pool[i]
-            matched = sum(question.weights[term] for term in features[i].places)
-            best_weight = max(best_weight, full_weight if c.path in self.similar else matched)
             hits.append(
                 hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score,
@@ -419,7 +414,6 @@ class _Search:
         if by_session and self.about == timewords.OPEN:
             backends = {shelf.place.key: shelf.backend for shelf in self.shelves}
             hits = updates.lift_updates(self.query.text, hits, backends)
-        self.weak = bool(hits) and best_weight < WEAK * full_weight
         return self._drop_low(hits)
 
     def _drop_low(self, hits: list[Hit]) -> list[Hit]:
@@ -709,7 +703,7 @@ class _Search:
                 each._replace(quotes=self._quote_time(each) or quotes.quote_first_line(each.record))
                 for each in hits
             ]
-        return quotes.add_quotes(
+        quoted, answer = quotes.add_quotes(
             self.query.text,
             [self._show_checkpoint(each) for each in hits],
             self._pooled,
@@ -718,6 +712,20 @@ class _Search:
             self._similarities,
             self.query,
         )
+        is_held = any(self._is_named(each, answer) for each in hits)
+        self.weak = bool(hits) and not answer.is_answered and not is_held
+        if self.weak:
+            self.notes.append(hit.HARDLY)
+        return quoted
+
+    def _is_named(self, found: Hit, answer: windows.Answer) -> bool:
+        """Tell whether a query names a hit's id or branch, or words all in its head."""
+        text = self.query.text
+        if "id" in dict(found.parts) or names_branch(text, found.record.meta.get("branch")):
+            return True
+        head = (found.title, found.section, found.rationale, found.source_path, *found.labels)
+        terms = {term for term, _ in tokeniser.query_terms(" ".join(head))}
+        return answer.rarity.keys() <= terms
 
     def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:
         """Quote the last turn of the query's time, if the session has others."""

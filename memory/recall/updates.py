@@ -17,18 +17,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log, sqrt
 
-from memory.core import tokeniser
+from memory.core import clock, tokeniser
 from memory.core.layout import DATED_KINDS
 from memory.hook import loader
+from memory.hook.windows import APART
 from memory.index.backend import Backend
 from memory.recall.hit import Hit
 
 ALIKE = 0.28  # cosine from which two sessions are on the same subject
 CHORE, AS_WELL = 0.5, 0.9  # cosine of one chore done twice; share of the score that it needs then
 LEAST = 0.3  # of the earlier session's score that the later one has by itself
-APART = 21_600.0  # seconds from the start of one to that of the other
 BEST = 5  # hits that are compared
 READ = 6000  # characters of a session that are compared
+NEWER = "newer than what was said on %s on the same subject"  # which it need not contradict
 UPDATE = "update"  # the factor of a lifted hit's score
 LIFT = 1.001  # of the earlier session's score that the later one gets
 
@@ -93,10 +94,12 @@ def _find_held(names: Sequence[str], hit: Hit) -> set[str]:
 def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:
     """Return a hit scored above an earlier session's, but not above better ones."""
     score = min([LIFT * earlier.score, *(other.score for other in better)])
+    update = NEWER % clock.format_local_day(earlier.created)
     return hit._replace(
         score=score,
         parts=(*hit.parts, (UPDATE, score / hit.score)),
-        why="%s; later than %s on the same subject" % (hit.why, earlier.id),
+        why="%s; %s (%s)" % (hit.why, update, earlier.id),
+        update=update,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import clip_columns, count_columns, format_age, format_count, one_line
 from memory.hook import context, fence
-from memory.recall.hit import NEWEST
+from memory.recall.hit import HARDLY, NEWEST
 from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
 
@@ -86,6 +86,8 @@ def hit_lines(
         lines = _group_by_kind(written, style)
     else:
         lines = [line for _, each in written for line in each]
+    if found.weak:
+        lines.insert(0, HARDLY + ":")
     footer = _format_footer(found, words, style, bool(lines), way)
     if explain and found.context:
         lines += [""] * bool(lines)
@@ -236,7 +238,7 @@ def _format_footer(
     found: RecallResult, words: str, style: Style, some: bool, way: str
 ) -> list[str]:
     lines, tail = [], left_out_line(found)
-    notes = [one_line(note) for note in found.notes if note != NOTHING]
+    notes = [one_line(note) for note in found.notes if note not in (NOTHING, HARDLY)]
     if not some:
         query = " for `%s`" % clip_columns(one_line(words), QUERY_LENGTH) if words else ""
         lines.append("Nothing found%s." % query)
@@ -276,9 +278,8 @@ def left_out_line(found: RecallResult) -> list[str]:
 def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
     """Ask for what the memory lacks."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
-    about = "nothing about " + words if words else "only weak matches" if found.weak else ""
-    about = about + ": " if about and found.hits else ""
-    return [about + way] if about or words else []
+    about = "nothing about %s: " % words if words and found.hits else ""
+    return [about + way] if words or found.weak else []
 
 
 def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
@@ -288,11 +289,12 @@ def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
         format_count(len(found.hits), "hit"),
         _describe_order(found),
     )
-    notes = [*map(str, found.notes), *left_out_line(found), *plan_line(found)]
+    notes = [note for note in map(str, found.notes) if note != HARDLY]
+    notes += [*left_out_line(found), *plan_line(found)]
     notes += gap_line(found, way)
     tail = fence.clip_utf16("\n".join(map(fence.clean, notes)), MODEL_UNITS // 4)
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.count_utf16(tail) - 1)
-    budget.take(head)
+    budget.take(head + "\n%s:" % HARDLY * found.weak)
     cut, shown = 0, (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
@@ -317,10 +319,37 @@ _ORIGINS = {  # by tier
     "global": "global",
     "added": "from the user's own folder",
 }
+_REST = "> the rest, from the beginning:"  # stands below quotes of the record itself
 
 
 def _render_hit(hit: Hit, units: int) -> str:
     """Render a hit for the model in at most `units` UTF-16 units."""
+    head = _render_head(hit)
+    end = " … (`dayleaf show %s` for the rest)" % fence.clean_line(hit.id, 64)
+    body = fence.clean(hit.body).strip()
+    seen = fence.clip_utf16(body, units - tokeniser.count_utf16(head) - 1, end)
+    quotes, rows = hit.quotes, _list_quoted_rows(hit)
+    is_whole = seen == body and all(quote.id == hit.id for quote in quotes)
+    if is_whole or rows <= set(seen.split("\n")):
+        quotes, rows = tuple(quote for quote in quotes if quote.turn), set()
+    parts = [head, *map(_render_quote, quotes), *([_REST] if rows else [])]
+    head = fence.clip_utf16("\n".join(parts), units)
+    room = units - tokeniser.count_utf16(head) - 1
+    if room <= MIN_BODY_UNITS:
+        return head
+    rest = "\n".join(row for row in body.split("\n") if row not in rows)
+    body = fence.clip_utf16(rest, room, end)
+    return head + ("\n" + body if body else "")
+
+
+def _list_quoted_rows(hit: Hit) -> set[str]:
+    """Return the rows of a hit's quotes that are of no turn."""
+    texts = [fence.clean(quote.text) for quote in hit.quotes if not quote.turn]
+    return {row for text in texts for row in text.split("\n") if row.strip("… ")}
+
+
+def _render_head(hit: Hit) -> str:
+    """Render a hit's title and what it is, for the model."""
     id = fence.clean_line(hit.id, 64)
     kind = _STANDINGS.get(hit.group, hit.kind) + _format_unattended(hit)
     facts = [kind, clock.format_local_day(hit.created)]
@@ -330,18 +359,17 @@ def _render_hit(hit: Hit, units: int) -> str:
         facts.append(fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240))
     place = fence.clean_line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     title = fence.clean_line(one_line(hit.title), 160)
-    head = "## [%s] %s (%s)" % (id, title, ", ".join([*facts, place]))
+    head = "## [%s] %s (%s)" % (id, title, ", ".join(filter(None, [*facts, hit.update, place])))
     if hit.group == "script":
         head += "\n`%s`" % fence.clean_line(_run_command(hit), 100)
-    for quote in hit.quotes:
-        if quote.turn:
-            stated = fence.clean_line(quote.stated, 200)
-            command = fence.clean_line(turn_command(quote), 100)
-            head += "\n> %s: (`%s`)\n%s" % (stated, command, fence.clean(quote.text))
-    head = fence.clip_utf16(head, units)
-    room = units - tokeniser.count_utf16(head) - 1
-    if room <= MIN_BODY_UNITS:
-        return head
-    end = " … (`dayleaf show %s` for the rest)" % id
-    body = fence.clip_utf16(fence.clean(hit.body).strip(), room, end)
-    return head + ("\n" + body if body else "")
+    return head
+
+
+def _render_quote(quote: Quote) -> str:
+    """Render a quote for the model, below the command that prints the rest."""
+    text = fence.clean(quote.text)
+    if not quote.turn:
+        return "> (`dayleaf show %s`)\n%s" % (fence.clean_line(quote.id, 64), text)
+    stated = fence.clean_line(quote.stated, 200)
+    command = fence.clean_line(turn_command(quote), 100)
+    return "> %s: (`%s`)\n%s" % (stated, command, text)

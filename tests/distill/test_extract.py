@@ -206,6 +206,12 @@ def test_of_two_that_speak_of_the_same_the_newer_stands_first():
         digest.bullets[0].text
         == "The queue of the uploader has a limit of 90 jobs. [n3w3] 2026-11-24"
     )
+    why = dataclasses.replace(old, body=old.body + " Memory was short then in the queue.")
+    digest = extract.extract("limit of the queue of the uploader", [why, new])
+    assert [bullet.text[-20:] for bullet in digest.bullets] == [
+        "s. [n3w3] 2026-11-24",
+        "1] older: 2026-11-21",
+    ]
     later = dataclasses.replace(old, created=new.created + DAY)
     assert extract.extract("limit of the queue of the uploader", [later, new]).bullets[0].ids == (
         "o1d1",

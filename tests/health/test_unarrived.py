@@ -17,6 +17,7 @@ ASKED = {
     "tag": "a1b2c3",
     "chars": 90,
     "chosen": [["l-1", 1]],
+    "turns": {"c-1": ["0a1b2c3d"]},
 }
 TURN = {"type": "user", "promptId": "p1"}
 BLOCK = {
@@ -46,8 +47,8 @@ def test_only_a_turn_without_its_block_lost_it(place, now, tmp_path, rows, lost)
     ] == lost
     assert worker.note_unarrived(place, "s1", str(path), now) == []
     noted = [row for row in receipts.read(place.receipts("s1")) if row["event"] == "lost"]
-    assert [(row["tag"], row["chosen"]) for row in noted] == [
-        (tag, ASKED["chosen"]) for tag in lost
+    assert [(row["tag"], row["chosen"], row["turns"]) for row in noted] == [
+        (tag, ASKED["chosen"], ASKED["turns"]) for tag in lost
     ]
 
 

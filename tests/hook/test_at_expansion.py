@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness import vault
 
 from memory.cli import main
 from memory.core import layout, tokeniser
@@ -120,6 +121,23 @@ def test_a_question_becomes_a_digest(expand):
     expand("learn", "The verifier in src/auth/jwt.py rejects tokens without an issuer.")
     said = context(expand("distill", "why are tokens rejected? --provider extract"))
     assert "src/auth/jwt.py" in said and "[l-" in said
+
+
+@pytest.mark.parametrize(
+    ("folder", "keys"), [("learnings", {}), ("checkpoints", {}), ("resources", {"type": "doc"})]
+)
+def test_the_passage_that_answers_is_shown_of_any_record(expand, place, folder, keys):
+    """The windows that recall shows in a terminal, and then as much of the record as fits."""
+    log = "".join("- %03d: the nightly export wrote its parts\n\n" % i for i in range(150))
+    told = "The kraken valve sticks in frost: warm it for ten minutes before a start.\n\n"
+    body = "# Pumps\n\n%s# Valves\n\n%s# Exports\n\n%s" % (log, told, log)
+    vault.put(place, "p/%s/long.md" % folder, "Nightly export", body, **keys)
+    short = "Kraken valves are ordered from Bergen."
+    vault.put(place, "p/learnings/short.md", "Orders", short)
+    block = context(expand("recall", "kraken valve frost"))
+    assert 0 < block.find(told.strip()) < block.find("\n> the rest, from the beginning:\n")
+    assert block.count("- 000: the nightly export") == 1 and block.count("Pumps") == 1
+    assert block.count(short) == 1
 
 
 @pytest.mark.parametrize("verb", ["status", "why"])

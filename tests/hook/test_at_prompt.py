@@ -584,21 +584,39 @@ def test_load_explains_why_a_candidate_is_left_out(place, now, monkeypatch):
     assert {"load.top 2", "below 0.60"} <= {row["leftOut"] for row in rows}
 
 
-def test_a_long_learning_is_shown_from_where_the_prompt_s_words_stand():
-    """The head of a pasted log says nothing of the line that reports."""
-    lines = [
-        "2026-11-20 14:%02d:%02d INFO worker processed job %d" % (i // 60, i % 60, i)
-        for i in range(600)
-    ]
-    lines[411] = "2026-11-20 14:06:51 FATAL worker got OOMKilled"
-    body = "CI run 8812 failed:\n" + "\n".join(lines)
-    shown = fence.extract_passage(body, "the worker was OOMKilled, why?", 1000)
-    assert shown.startswith(
-        "CI run 8812 failed:\n…\n2026-11-20 14:06:51 FATAL worker got OOMKilled\n"
+@pytest.mark.parametrize("mark", ["", "```"], ids=["rows", "code"])
+def test_of_a_long_learning_the_windows_about_the_prompt_are_shown(session, place, now, mark):
+    """The head of a pasted log says nothing of the line that reports; a short one comes whole."""
+    lines = ["2026-11-20 14:%02d:00 INFO worker processed job %d" % (i % 60, i) for i in range(600)]
+    lines[411] = "2026-11-20 14:51:00 FATAL worker got OOMKilled"
+    log = "\n".join([mark, *lines, mark])
+    vault.learnings(place, 12)
+    vault.put(place, "p/learnings/log.md", "CI run 8812 failed", log, id="l-log")
+    vault.put(place, "p/learnings/short.md", "Orchid", "An orchid wants shade.\n\n" + "x " * 450)
+    builder.build(place, now)
+    shown = session("prompt", prompt="the worker of CI run 8812 was OOMKilled, why?")
+    assert "\n2026-11-20 14:51:00 FATAL worker got OOMKilled\n" in shown
+    assert " … (`dayleaf show l-log` for the rest)\n" in shown
+    assert 700 < len(shown.partition("## [l-log]")[2]) < fence.ITEM_UNITS + 200
+    assert "shade.\n\n" + "x " * 449 + "x\n" in session("prompt", prompt="an orchid wants shade")
+
+
+def test_what_decides_is_the_window_and_no_single_rare_word(session, place, now):
+    """A word that stands once, in the head, does not hide the passage that answers."""
+    steps = "\n\n".join("Step %d checks artefact %d and publishes it." % (i, i) for i in range(60))
+    told = (
+        "If the notarization hangs, delete the ticket cache: the notarization daemon hangs on it."
     )
-    assert fence.extract_passage(body, "CI run 8812", 1000) == body
-    assert fence.extract_passage(body, "nothing of the kind", 1000) == body
-    assert fence.extract_passage("short", "short", 1000) == "short"
+    vault.learnings(place, 12)
+    body = "\n\n".join(["The Quibble release.", steps, told, steps])
+    vault.put(place, "p/learnings/t.md", "Release traps: notarization", body, id="l-t")
+    builder.build(place, now)
+    assert told in session("prompt", prompt="the notarization of the Quibble release hangs, why?")
+
+
+def test_a_long_learning_that_the_prompt_is_not_about_is_shown_from_its_head():
+    """None of its windows has a word of it."""
+    assert fence.extract_passage("word\n\n" * 400, "nothing of the kind", 1000) == ""
     assert fence.extract_passage("İ" * 2000 + " oomkilled", "oomkilled", 1000).startswith("İİ")
 
 

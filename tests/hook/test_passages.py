@@ -199,6 +199,21 @@ def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told,
     assert "c-00000001" in asked(prompt)
 
 
+def test_another_turn_of_a_conversation_that_was_told_comes_too(told, asked, place):
+    """Each turn once; one that was lost comes again, an old receipt names no turns."""
+    port = "what is the port that the preview proxy listens on?"
+    depot = "why does pull up say that the depot has receipts of another till?"
+    assert "8417" in asked(port)
+    assert "Close the first till" in asked(depot) and asked(depot) == asked(port) == ""
+    row = next(row for row in receipts.read(place.receipts("s1")) if row["chosen"])
+    assert [len(mark) for mark in row["turns"]["c-00000002"]] == [8]
+    receipts.write(place.receipts("s1"), {**row, "event": "lost"})
+    assert "8417" in asked(port) and asked(depot) == ""
+    del row["turns"]
+    receipts.write(place.receipts("s2"), row)
+    assert asked(depot, session_id="s2") == ""
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -388,6 +403,8 @@ def test_of_two_answers_the_newest_is_told_first(told, asked, now):
     builder.build(told, now)
     block = asked("tell me again which port the preview proxy listens on")
     assert block.index("8419") < (block + "8417").index("8417") and "8418" not in block
+    assert "(conversation, 2026-11-14" in block and block.count("older: ") == 1
+    assert "[c-00000002] (conversation, older: 2026-11-12, branch main)" in block
 
 
 def test_of_a_chore_done_twice_the_one_that_the_prompt_numbers_is_told_first(told, asked, now):

@@ -88,7 +88,7 @@ def test_an_amendment_put_first_gets_room_for_what_it_says_in_other_words(place,
     second, first = ask(place, now, question)
 
     def shown(amended: hit.Hit) -> int:
-        hits = quotes.add_quotes(question, [amended, second], [], lambda _: (), Expansion(), {})
+        hits = quotes.add_quotes(question, [amended, second], [], lambda _: (), Expansion(), {})[0]
         return len(hits[0].passage)
 
     lifted = first._replace(parts=((updates.UPDATE, 3.0),))

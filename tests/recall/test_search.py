@@ -558,9 +558,20 @@ def test_weak_matches_ask_for_a_contribution(place, now):
     builder.build(place, now)
     assert ask(place, now, "alpha beta gamma delta epsilon").weak
     assert not ask(place, now, "alpha stands").weak and not ask(place, now, "").weak
-    assert "only weak matches: `dayleaf learn" in " ".join(
+    assert "`dayleaf learn" in " ".join(
         results.gap_line(ask(place, now, "alpha beta gamma delta epsilon"))
     )
+
+
+def test_what_a_query_names_by_its_head_is_not_weak(place, now):
+    """A title, a tag, an id or a branch, though the text says none of it."""
+    write(place, "p/learnings/a.md", "They fade.", id="l-0000000a", title="Zebra crossings")
+    write(place, "p/learnings/b.md", "They break.", id="l-0000000b", tags="[gearbox]")
+    write(place, "p/checkpoints/c.md", "They melt in zeal.", id="c-0000000c", branch="fix/wax-12")
+    for query in ("zebra crossings", "gearbox", "l-0000000a", "zeal of fix/wax-12"):
+        assert ask(place, now, query).hits and not ask(place, now, query).weak
+    assert ask(place, now, "zebra gearbox zeal ferry kiosk").weak
+    assert not ask(place, now, "unheard").weak
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ def test_a_later_session_on_the_subject_stands_first_and_says_so(ok, contacts):
     put(contacts, "amended", "2026-10-20", AMENDED)
     hits = recall(ok)
     assert [hit["id"] for hit in hits][:3] == ["k-amended", "k-first", "k-other"]
-    assert "later than k-first on the same subject" in hits[0]["why"]
+    said = "newer than what was said on 2026-10-01 on the same subject"
+    assert said + " (k-first)" in hits[0]["why"] and said in ok("recall", QUESTION)
+    assert said in ok("recall", QUESTION, "--hook").partition("## [k-first]")[0]
     assert hits[0]["score"] > hits[1]["score"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from harness import talks, vault
 from harness.asking import shop
@@ -27,6 +29,22 @@ def test_a_gap_is_named_with_what_fills_it(ok, shop):
     said = ok("recall", "kafka") + ok("recall", "issuer match")
     assert "harvest" not in said and "dayleaf learn" not in said
     assert "nothing about `zookeeper`: `dayleaf learn" in ok("recall", "zookeeper issuer")
+
+
+def test_where_the_records_hardly_tell_a_line_says_so_above_the_hits(ok, shop):
+    """In the terminal, for the model and in the notes of the JSON that MCP and page have too."""
+    vague, told = "why does the issuer page load so slowly on phones", "does the issuer match"
+    line = "the records hardly tell of this; what follows is the nearest"
+    said = ok("recall", vague)
+    assert said.startswith(line + ":\n  ") and said.count(line) == 1 and "dayleaf learn" in said
+    fenced = ok("recall", vague, "--hook")
+    assert 0 < fenced.find(line + ":\n") < fenced.find("\n## [") and fenced.count(line) == 1
+    found = json.loads(ok("recall", vague, "--json"))
+    assert found["weak"] and line in found["notes"] and found["hits"]
+    assert line not in ok("recall", told) + ok("recall", told, "--hook") + ok(
+        "recall", "--json", told
+    )
+    assert line not in ok("recall", "unheard") + ok("recall")
 
 
 def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
