@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from unicodedata import normalize
 
+from memory.capture.turns import list_user_texts
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
@@ -215,14 +216,19 @@ def _extract_wish(sentence: str) -> str:
     return sentence[match.start("wish") :] if match else ""
 
 
+def list_wishes(turns: Iterable[Turn]) -> list[tuple[str, str]]:
+    """Return the wishes that the user typed, each with its instant."""
+    typed = ((turn.at, text) for turn in turns for text in list_user_texts(turn))
+    return [(at, wish) for at, text in typed for wish in find_wishes(text)]
+
+
 def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
-    """Save the wishes of typed requests as waiting rules; return their ids.
+    """Save the wishes that the user typed as waiting rules; return their ids.
 
     A dropped wish is not written again, a wish with a secret never; a waiting wish counts once more
     on another day.
     """
-    typed = (turn for turn in turns if turn.asked == "")
-    wishes = [(turn.at, wish) for turn in typed for wish in find_wishes(turn.request)]
+    wishes = list_wishes(turns)
     if not wishes:
         return []
     from memory.hook import context  # of most sessions nothing is kept
@@ -254,6 +260,11 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
     key = (approvals.approval_workspace(rule.name, keeper.place.key), rule.id, rule.checksum)
     return key not in approvals.read_decisions(keeper.place.home, [rule.checksum])
+
+
+def is_new(keeper: Store, rule: Record) -> bool:
+    """Tell whether a private rule is an undecided wish, said once."""
+    return TIMES not in rule.meta and is_waiting(keeper, rule)
 
 
 def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import conversationpage
-from memory.capture.turns import ANSWER, APPROVED, SLASH, USER, Turn
+from memory.capture.turns import USER, list_user_texts
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.hook import WISH_CHARS
@@ -110,20 +110,8 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
         day = head[1] or day
         labels = head[2], "%s %s" % (day, head[2]), "#%d" % number
         text = "\n".join([head[3], *(line.removeprefix("> ") for line in lines)])
-        typed = _list_user_texts(parsed[number - 1])
+        typed = tuple(map(_keep_typed_lines, list_user_texts(parsed[number - 1])))
         yield _SearchableTurn(number, labels, _normalise(text), _stem_words(text), typed)
-
-
-def _list_user_texts(turn: Turn) -> tuple[str, ...]:
-    """Return the texts of a turn that the user typed."""
-    texts = [turn.request] if turn.asked in ("", SLASH) else []
-    for number, piece in enumerate(turn.pieces):
-        after = turn.pieces[number + 1 : number + 2]
-        is_plan = piece.name == APPROVED and [other.name for other in after] != [APPROVED]
-        if piece.kind == USER and not is_plan:  # before a plan stands the remark on it
-            is_answer = piece.name == ANSWER
-            texts.append(piece.text.rpartition(" → ")[2] if is_answer else piece.text)
-    return tuple(filter(None, map(_keep_typed_lines, texts)))
 
 
 def _keep_typed_lines(text: str) -> str:
