@@ -47,7 +47,7 @@ def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
     settings, paused = session.settings, _is_paused(session)
     if not settings["load.enabled"] or not settings["load.prompt"] or session.state.off:
         event[boundary.STALE] = False
-        return None, paused
+        return None, paused or _may_wish(prompt, settings)
     index, block = _answer_prompt(event, env, now, "prompt", prompt, session)
     event[boundary.STALE] = index.stale or indexview.is_scan_due(session.place, now)
     needs_worker = event[boundary.STALE] or paused or _may_wish(prompt, settings)

@@ -498,6 +498,16 @@ def test_what_a_menu_offers_and_what_a_command_is_told_once_is_none(session):
     assert rules(session) == []
 
 
+@pytest.mark.parametrize("switch", ["load.prompt", "load.enabled"])
+def test_a_wish_is_noted_at_once_where_nothing_is_loaded(world, place, switch):
+    Path(place.home).mkdir(parents=True, exist_ok=True)
+    Path(place.home, "config.json").write_text('{"%s": false}' % switch)
+    prompt = payload("UserPromptSubmit", session_id="s1", prompt=SIX["en"][0])
+    answer = harmless(fire("prompt", prompt, world))
+    assert answer.settled and answer.out == b""
+    assert [rule.title for rule in rules_of(place)] == [SIX["en"][0]]
+
+
 @pytest.mark.parametrize("said", ["Run the tests", "Does it always fail?"])
 def test_a_prompt_without_a_wish_is_answered_by_silence(world, place, said):
     """Nothing is noted, and nothing is said."""
