@@ -15,6 +15,7 @@ from memory.capture.turns import list_user_texts
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
+from memory.core.records import meta_text, parse_labels
 from memory.hook import WISH_CHARS
 from memory.session.latepattern import LazyPattern
 
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 SAID = "said"  # key of a rule's head: the day on which the user said it last
-TIMES = "times"  # key of a rule's head: on how many days they said it
+TIMES = "times"  # key of a rule's head: on how many days or in how many sessions they said it
+SAID_IN = "said_in"  # key of a rule's head: the later sessions that said it, by 8 digits
+CONTRARY_TO = "contrary_to"  # key of a rule's head: an approved rule that says the contrary
 LEAST, MOST = 8, 240  # bytes of a wish; characters
+SESSIONS = 20  # that are noted in SAID_IN
+QUESTION = ("?", "？")  # ends what is no wish
 _LEAD = (
     r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|"
     r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
@@ -210,7 +215,7 @@ def _split_sentences(request: str) -> Iterator[str]:
 
 def _extract_wish(sentence: str) -> str:
     short = len(sentence.encode()) < LEAST
-    if short or len(sentence) > MOST or sentence.endswith(("?", "？", ":", "：")):
+    if short or len(sentence) > MOST or sentence.endswith((*QUESTION, ":", "：")):
         return ""
     match = _FORM.match(sentence.replace("’", "'"))
     return sentence[match.start("wish") :] if match else ""
@@ -226,7 +231,7 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
     """Save the wishes that the user typed as waiting rules; return their ids.
 
     A dropped wish is not written again, a wish with a secret never; a waiting wish counts once more
-    on another day.
+    on another day or in another session.
     """
     wishes = list_wishes(turns)
     if not wishes:
@@ -241,7 +246,7 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
         day = clock.format_local_day(clock.parse(at) or keeper.now)
         rule = keeper.same("rule", title, "")
         if rule:
-            _count_repeat(keeper, rule, at, day)
+            count_repeat(keeper, rule, at, session)
         if rule or is_dropped(keeper, title, at):
             continue
         extra = {**make_frontmatter(day), "created": at}
@@ -267,14 +272,29 @@ def is_new(keeper: Store, rule: Record) -> bool:
     return TIMES not in rule.meta and is_waiting(keeper, rule)
 
 
-def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
+def is_said_in(rule: Record, session: str) -> bool:
+    """Tell whether a wish is of a session, or counted for it."""
+    counted = parse_labels(rule.meta.get(SAID_IN))
+    return session[:8] in (*counted, meta_text(rule, "session")[:8], "")
+
+
+def count_repeat(keeper: Store, rule: Record, at: str, session: str) -> bool:
+    """Count that a waiting wish was said again; tell whether it was."""
+    day = clock.format_local_day(clock.parse(at) or keeper.now)
     last, first = str(rule.meta.get(SAID) or ""), clock.format_local_day(rule.created)
-    if first <= day <= last or not is_waiting(keeper, rule):
-        return
+    is_known = is_said_in(rule, session)
+    if (is_known and first <= day <= last) or not is_waiting(keeper, rule):
+        return False
     times = str(rule.meta.get(TIMES) or "1")
-    number = int(times) if times.isdigit() else 1
-    moved: dict[str, object] = dict(make_frontmatter(day)) if day > last else {"created": at}
-    keeper.edit(rule.name, {**moved, TIMES: number + 1}, True)
+    moved: dict[str, object] = {TIMES: (int(times) if times.isdigit() else 1) + 1}
+    if not is_known:
+        moved[SAID_IN] = [*parse_labels(rule.meta.get(SAID_IN)), session[:8]][-SESSIONS:]
+    if day > last:
+        moved.update(make_frontmatter(day))
+    elif day < first:
+        moved["created"] = at
+    keeper.edit(rule.name, moved, True)
+    return True
 
 
 def is_dropped(keeper: Store, title: str, at: str = "") -> bool:

@@ -365,7 +365,7 @@ def build_block(
 
     budget = fence.Budget(units - fence.overhead("prompt"))
     fence.add_rules(asked, budget, index.mark)
-    _add_wishes(budget, wishes)
+    _add_wishes(index, budget, wishes)
     _take_records(budget, picked, prompt, choice.misled)
     if choice.walls:
         lines = ["- " + line for line in fence.format_walls(index.place, choice.walls)]
@@ -432,11 +432,11 @@ def _find_rules(
     return [pair for pair in ruled if pair not in of_place], of_place, wishes
 
 
-def _add_wishes(budget: fence.Budget, wishes: Sequence[Any]) -> None:
+def _add_wishes(index: Index, budget: fence.Budget, wishes: Sequence[Any]) -> None:
     for wish in wishes:
         from memory.hook import context
 
-        if budget.take(context.format_wish(wish)):
+        if budget.take(context.format_wish(wish, index)):
             budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
 
 

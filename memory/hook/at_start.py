@@ -259,7 +259,7 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
 
     wishes = context.list_wishes(index.place, indexview.reread(index, docs, whole=True))
     for wish in wishes[:MOST_WISHES]:
-        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish)):
+        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish, index)):
             break
         budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
     if len(wishes) > MOST_WISHES:

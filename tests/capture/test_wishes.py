@@ -555,6 +555,15 @@ def test_what_is_said_again_on_another_day_comes_first(env, project, now, handle
     assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
 
 
+def test_what_two_sessions_of_a_day_say_is_counted(env, project, now):
+    """Each once, however often it is read again."""
+    place = layout.locate(env, project)
+    for name in ("one", "two", "two", "three"):
+        Ending(env, project, now, name).ask(SIX["en"][0]).say("Understood.").end()
+    (rule,) = rules_of(place)
+    assert (rule.meta["times"], rule.meta["said"]) == ("3", clock.day(rule.created))
+
+
 def test_what_was_said_on_ten_days_comes_before_what_was_said_on_nine(place, handled):
     for times in ("9", "10"):
         vault.put(
