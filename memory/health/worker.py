@@ -427,11 +427,13 @@ def _measure_notes(todo: Job) -> None:
     # most stores have none, and need not load what counts tokens
     if _count_conversations(todo.place) < LEAST_SESSIONS:
         return
+    from memory.distill import spend
     from memory.health import notekeeping
 
     tokens = notekeeping.mean_tokens(todo.open_store(), LEAST_SESSIONS)
     if tokens:
-        files.replace(home + signs.OFFER, b"%d\n" % tokens)
+        price = spend.format_price(spend.estimate_price(home, todo.now, "claude", tokens))
+        files.replace(home + signs.OFFER, ("%d%s\n" % (tokens, price)).encode("ascii"))
 
 
 def _count_conversations(place: Place) -> int:

@@ -218,12 +218,13 @@ def notes_offer_notice(place: Place, settings: Config, event: Event) -> list[str
     if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
         return []
     try:
-        tokens = int(_read_text(place.home + OFFER))
+        count, _, price = _read_text(place.home + OFFER).partition(", ")
+        tokens = "%d tokens" % int(count) + (", " + price if price else "")
     except ValueError:
         return []
     event[OFFERED] = True
     return [
-        "a model can write a note of each session, for about %d tokens; it gets the conversation, "
+        "a model can write a note of each session, for about %s; it gets the conversation, "
         "without secrets, through your Claude account. In a terminal, type `dayleaf notes on` "
         "or `dayleaf notes off`" % tokens
     ]

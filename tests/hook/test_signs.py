@@ -77,6 +77,15 @@ def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(
     assert line.startswith(said)
 
 
+@pytest.mark.parametrize("price", ["", ", some 0.0235 US dollars by your calls so far"])
+def test_the_question_about_notes_says_what_they_cost(place, env, now, price):
+    Path(place.home, "log").mkdir(parents=True)
+    Path(place.home, "log", "notes.offer").write_text("4700%s\n" % price)
+    settings = config.load(place.home, place.root, env)
+    (line,) = signs.notes_offer_notice(place, settings, {})
+    assert "a note of each session, for about 4700 tokens%s; it gets" % price in line
+
+
 def test_a_home_that_is_no_directory_promises_nothing(place, env, now, tmp_path):
     (tmp_path / "file").write_text("")
     lost = layout.Place(str(tmp_path / "file/.dayleaf"), "x-1", place.root, place.root, "", "")
