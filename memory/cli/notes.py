@@ -137,7 +137,7 @@ def _report_status(call: Call) -> int:
     provider, source = _read_provider(call)
     made, today = _count_recent_calls(call), spend.sum_today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
-    dropped = sum(generation.to_integer(record.meta.get("dropped")) for record in kept)
+    dropped = generation.count_dropped(kept)
     held = pause.read(home)
     most = settings["notes.dailyCalls"]
     value = {
@@ -158,7 +158,7 @@ def _report_status(call: Call) -> int:
         "why": held.why,
     }
     is_off = provider == config.OFF
-    here = "%s, %d edited by hand; %s dropped because no conversation supported them"
+    here = "%s, %d edited by hand; %s"
     month = "{}, {failed} failed; {tokensIn:,} tokens read, {tokensOut:,} written; {dollars:.4f} US"
     month += " dollars, as far as known"
     rows = [
@@ -169,7 +169,11 @@ def _report_status(call: Call) -> int:
         [
             "in this workspace",
             here
-            % (format_count(len(kept), "note"), value["edited"], format_count(dropped, "item")),
+            % (
+                format_count(len(kept), "note"),
+                value["edited"],
+                generation.format_dropped(dropped),
+            ),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
         ["the last %d days" % spend.MONTH, month.format(format_count(made.calls, "call"), **value)],
