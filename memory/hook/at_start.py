@@ -151,7 +151,10 @@ def _make_brief_builder(
         greeting = signs.format_greeting(index, work.last, work.branch, now) if greeted else ""
         if had_brief and not handoffs.has_news(index, had_brief, session):
             return "", [], greeting
-        return (*build_brief(index, note, now, work, others), greeting)
+        block, chosen = build_brief(index, note, now, work, others)
+        if greeted and not greeting:
+            greeting = signs.format_contents(index, [row[2] for row in chosen])
+        return block, chosen, greeting
 
     return build
 

@@ -199,6 +199,21 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
     assert greeted(world).endswith("; 3 records wait for review")
 
 
+def test_what_there_is_without_any_work_is_said(place, project, world, now, ok):
+    """In one line, with what of it waits; a resumed session has had it."""
+    said = {"rationale": "You said so.", "said": "2026-11-01"}
+    vault.put(place, "p/rules/w.md", "Never use print", "", id="r-w", **said)
+    assert greeted(world) == "dayleaf: from before: 1 standing wish; 1 record waits for review"
+    ok("handoff", "The retries are half moved into the queue.")
+    ok("plan", "new", "Move the retries", "--step", "Move")
+    vault.put(place, "p/rules/x.md", "Never use mocks", "", id="r-x", **said)
+    builder.build(place, now)
+    assert greeted(world) == (
+        "dayleaf: from before: 1 handoff, 1 active plan, 2 standing wishes; "
+        "2 records wait for review"
+    )
+
+
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):
     """An empty store, `load.session`, a subagent's start; failures are said all the same, on a
     line of their own.
