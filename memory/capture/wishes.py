@@ -33,8 +33,9 @@ LEAST, MOST = 8, 240  # bytes of a wish; characters
 SESSIONS = 20  # that are noted in SAID_IN
 QUESTION = ("?", "？")  # ends what is no wish
 _LEAD = (
-    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|"
-    r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
+    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=(?:from now on|以后|今后)\W*\w))??"
+    r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|"
+    r"пожалуйста|и|да|нет)\b"
     r"[,:]?\s{1,3}){0,3}"
 )
 # verbs for what an agent does, not a product
@@ -76,9 +77,12 @@ _NEWS_ZH = (
     r"[^?？]*(?:了|是[^?？]*的)[。.!！]?\Z)"
 )
 _EN = (
-    r"(?:from (?:now|here) on|going forward)\b"
+    r"(?:from (?:now|here) on|going forward)\b(?=\W*\w)"
     + _SELF_EN
     + _NEWS_EN
+    + r"|(?:(?:always|never|only|please|no|do not|don'?t) |"
+    + _DO
+    + r"e?\b(?! into| up| it\b| th))[^?]{3,160}\bfrom (?:now|here) on[.!]?\Z"
     + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
     r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
@@ -272,6 +276,12 @@ def is_new(keeper: Store, rule: Record) -> bool:
     return TIMES not in rule.meta and is_waiting(keeper, rule)
 
 
+def get_times(rule: Record) -> int:
+    """Return how often a wish was said."""
+    times = meta_text(rule, TIMES)
+    return int(times) if times.isdigit() else 1
+
+
 def is_said_in(rule: Record, session: str) -> bool:
     """Tell whether a wish is of a session, or counted for it."""
     counted = parse_labels(rule.meta.get(SAID_IN))
@@ -285,8 +295,7 @@ def count_repeat(keeper: Store, rule: Record, at: str, session: str) -> bool:
     is_known = is_said_in(rule, session)
     if (is_known and first <= day <= last) or not is_waiting(keeper, rule):
         return False
-    times = str(rule.meta.get(TIMES) or "1")
-    moved: dict[str, object] = {TIMES: (int(times) if times.isdigit() else 1) + 1}
+    moved: dict[str, object] = {TIMES: get_times(rule) + 1}
     if not is_known:
         moved[SAID_IN] = [*parse_labels(rule.meta.get(SAID_IN)), session[:8]][-SESSIONS:]
     if day > last:

@@ -194,8 +194,8 @@ def _write_notes(call: Call) -> int:
     talks = _list_without_note(call)
     tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
     price = _estimate_price(call, tokens)
-    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "written": [], "failed": ""}
-    value["dollars"] = round(price, 4) if price else None
+    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "dollars": round(price, 4)}
+    value.update(written=[], failed="")
     if not talks:
         line = "nothing to write: every session has its note, or is too short for one"
         return call.answer(value, [line])

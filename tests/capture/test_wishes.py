@@ -84,6 +84,8 @@ def test_what_can_mean_little_else_is_a_wish(language):
         "stop asking me for permission",
         "every time I ask for a change, please run the linter",
         "I strongly prefer short answers",
+        "Always squash commits before a merge, from now on",
+        "Use tabs in the Go files from now on.",
         "앞으로 모든 문구는 이 파일에 넣어야 해",
         "앞으로 로그는 꺼두자",
         "今後はこのAPIを使うな。",
