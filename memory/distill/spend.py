@@ -144,7 +144,8 @@ def estimate_price(home: str, now: float, provider: str, tokens: int) -> float:
     every = _read_rows(home, now - MONTH * clock.DAY, now + clock.DAY)
     rows = [row for _, row in every if row.get("provider") == provider and row.get("cost")]
     made = _sum_rows([row for row in rows if row.get("for") == NOTES] or rows)
-    return made.cost / made.tokens_in * tokens if made.tokens_in else 0.0
+    read = made.tokens_in + made.planned
+    return made.cost / read * tokens if read else 0.0
 
 
 def format_price(dollars: float) -> str:
