@@ -80,9 +80,6 @@ _EN = (
     r"(?:from (?:now|here) on|going forward)\b(?=\W*\w)"
     + _SELF_EN
     + _NEWS_EN
-    + r"|(?:(?:always|never|only|please|no|do not|don'?t) |"
-    + _DO
-    + r"e?\b(?! into| up| it\b| th))[^?]{3,160}\bfrom (?:now|here) on[.!]?\Z"
     + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
     r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
@@ -90,7 +87,10 @@ _EN = (
     r"unless (?:i|asked|told)\b.*)\Z|(?:do not|don'?t|never) forget (?:to|that)\b|"
     r"(?:remember|keep in mind)(?: also| always)?(?: that\b| to\b|:| you\b)|"
     r"(?:i (?:always |\w+ly )?)?prefer (?!(?:an?|it|option|th\w+|your)\b|\w+ \d)(?-i:[a-z])|"
-    r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z"
+    r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z|"
+    r"(?:(?:always|never|only|please|no|do not|don'?t) |"
+    + _DO
+    + r"e?\b(?! into| up| it\b| th))[^?]{3,160}\bfrom (?:now|here) on[.!]?\Z"
 )
 _DE = (
     r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b"

@@ -12,7 +12,6 @@ from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.core.records import meta_text
 from memory.health import figures, inspection, recordfaults
 from memory.index import builder
 from memory.store import conversations, redactor
@@ -176,7 +175,7 @@ def _list_derived(store: Store, record: Record) -> list[Record]:
     """Return the checkpoints and the note that were made of a conversation."""
     if record.kind != conversations.KIND:
         return []
-    of_session = conversations.find_by_session(store, meta_text(record, "session"))
+    of_session = conversations.find_by_session(store, str(record.meta.get("session") or ""))
     return [one for one in of_session if one.source == "auto"]
 
 
