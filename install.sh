@@ -393,7 +393,8 @@ offer_notes() {
   [ -e "$home/log/notes.asked" ] && return 0
   step 'dayleaf: notes by a model'
   say "Claude can write a note of each finished session: its outcome, decisions, lessons and next steps."
-  say "For that, it reads some 5,000 tokens a session, without secrets, on your own account; \`dayleaf notes off\` stops it."
+  say "For that, it reads the conversation, without secrets, on your own account; \`dayleaf notes off\` stops it."
+  notes status | grep 'a note costs' || :
   printf 'Let it write them? [y/N] '
   read -r reply || reply=
   case $reply in
@@ -522,8 +523,8 @@ install() {
   step 'dayleaf: plugin'
   register
   offer_status_line
-  offer_notes
   offer_past
+  offer_notes
   if [ -e "$root/$TRANSCRIPT" ] && ! has_sessions; then demo; fi
   typed=dayleaf
   command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"

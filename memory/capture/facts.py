@@ -346,7 +346,8 @@ def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> No
     elif text:
         facts.typed |= entry.name == turns.ANSWER  # a menu takes a person
         name = turns.APPROVED if entry.name == "plan" else entry.name
-        _add_piece(facts, entry.at, Piece(turns.USER, text, name))
+        chosen = turns.CHOSEN if name == turns.ANSWER and entry.data else ""
+        _add_piece(facts, entry.at, Piece(turns.USER, text, name, chosen))
 
 
 def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:

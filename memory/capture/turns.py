@@ -16,9 +16,11 @@ SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
 MET = "met"
 SLASH, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "summary", "goes on", "withdrawn", "team"
 ENDED, INTERRUPTED = "ended", "interrupted"
+CHOSEN = "chosen"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 THE_PLAN = "the plan"  # what is refused, beside a tool
+_COMMAND, _UNMEANT = re.compile(r"\A/[\w:.-]+\s+"), ("/dayleaf", "/compact")
 FREE_FORM = ("mcp__", "Skill")  # tools whose whole input is kept, as JSON
 _FIRST_TEXT = re.compile(r'\{("(?:[^"\\]|\\.)*"): ("(?:[^"\\]|\\.)*"?)')
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
@@ -34,7 +36,8 @@ class Piece(NamedTuple):
                                                                             same, in answer to a
                                                                             notice and without work)
         USER    the user's words in between     WORKING, ANSWER, `refused Edit …`, APPROVED (then it
-                                                is the plan)
+                                                is the plan)                CHOSEN (the menu offered
+                                                                            the answer)
         RUN     a command, or a tool's input    the tool, "" for Bash       shell's outcome, then
                                                 `: ` and the telling line
         FILE    a path                          CREATED, EDITED or REMOVED
@@ -111,6 +114,22 @@ def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piec
     """Return the pieces of a kind and, if given, a name."""
     every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
+
+
+def list_user_texts(turn: Turn) -> list[str]:
+    """Return the texts of a turn that the user typed.
+
+    Without the names of commands; not what is said to dayleaf or to the client's summary.
+    """
+    texts = [turn.request] if turn.asked in ("", SLASH) else []
+    for number, piece in enumerate(turn.pieces):
+        after = turn.pieces[number + 1 : number + 2]
+        is_plan = piece.name == APPROVED and [other.name for other in after] != [APPROVED]
+        if piece.kind == USER and piece.result != CHOSEN and not is_plan:
+            # before a plan stands the remark on it
+            is_answer = piece.name == ANSWER
+            texts.append(piece.text.rpartition(" → ")[2] if is_answer else piece.text)
+    return [_COMMAND.sub("", text) for text in texts if not text.startswith(_UNMEANT)]
 
 
 def find_told(given: str) -> tuple[str, str]:

@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from unicodedata import normalize
 
+from memory.capture.turns import list_user_texts
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
+from memory.core.records import meta_text, parse_labels
 from memory.hook import WISH_CHARS
 from memory.session.latepattern import LazyPattern
 
@@ -24,11 +26,16 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 SAID = "said"  # key of a rule's head: the day on which the user said it last
-TIMES = "times"  # key of a rule's head: on how many days they said it
+TIMES = "times"  # key of a rule's head: on how many days or in how many sessions they said it
+SAID_IN = "said_in"  # key of a rule's head: the later sessions that said it, by 8 digits
+CONTRARY_TO = "contrary_to"  # key of a rule's head: an approved rule that says the contrary
 LEAST, MOST = 8, 240  # bytes of a wish; characters
+SESSIONS = 20  # that are noted in SAID_IN
+QUESTION = ("?", "？")  # ends what is no wish
 _LEAD = (
-    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|"
-    r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
+    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=(?:from now on|以后|今后)\W*\w))??"
+    r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|"
+    r"пожалуйста|и|да|нет)\b"
     r"[,:]?\s{1,3}){0,3}"
 )
 # verbs for what an agent does, not a product
@@ -48,7 +55,7 @@ _SELF_DE = (
 _SELF_RU = r"(?!,? (?:я (?!не хо|хо|предпоч|прошу|жду|требу|жела)|(?:у )?меня\b))"
 _SELF_ZH = r"(?![,，]?我(?!们|只?[想要]|不[想要]|希望|需要|更?喜欢|偏好|倾向))"
 _EN = (
-    r"(?:from (?:now|here) on|going forward)\b"
+    r"(?:from (?:now|here) on|going forward)\b(?=\W*\w)"
     + _SELF_EN
     + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
@@ -57,7 +64,10 @@ _EN = (
     r"unless (?:i|asked|told)\b.*)\Z|(?:do not|don'?t|never) forget (?:to|that)\b|"
     r"(?:remember|keep in mind)(?: also| always)?(?: that\b| to\b|:| you\b)|"
     r"(?:i (?:always |\w+ly )?)?prefer (?!(?:an?|it|option|th\w+|your)\b|\w+ \d)(?-i:[a-z])|"
-    r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z"
+    r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z|"
+    r"(?:(?:always|never|only|please|no|do not|don'?t) |"
+    + _DO
+    + r"e?\b(?! into| up| it\b| th))[^?]{3,160}\bfrom (?:now|here) on[.!]?\Z"
 )
 _DE = (
     r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b"
@@ -181,20 +191,25 @@ def _split_sentences(request: str) -> Iterator[str]:
 
 def _extract_wish(sentence: str) -> str:
     short = len(sentence.encode()) < LEAST
-    if short or len(sentence) > MOST or sentence.endswith(("?", "？", ":", "：")):
+    if short or len(sentence) > MOST or sentence.endswith((*QUESTION, ":", "：")):
         return ""
     match = _FORM.match(sentence.replace("’", "'"))
     return sentence[match.start("wish") :] if match else ""
 
 
+def list_wishes(turns: Iterable[Turn]) -> list[tuple[str, str]]:
+    """Return the wishes that the user typed, each with its instant."""
+    typed = ((turn.at, text) for turn in turns for text in list_user_texts(turn))
+    return [(at, wish) for at, text in typed for wish in find_wishes(text)]
+
+
 def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
-    """Save the wishes of typed requests as waiting rules; return their ids.
+    """Save the wishes that the user typed as waiting rules; return their ids.
 
     A dropped wish is not written again, a wish with a secret never; a waiting wish counts once more
-    on another day.
+    on another day or in another session.
     """
-    typed = (turn for turn in turns if turn.asked == "")
-    wishes = [(turn.at, wish) for turn in typed for wish in find_wishes(turn.request)]
+    wishes = list_wishes(turns)
     if not wishes:
         return []
     from memory.hook import context  # of most sessions nothing is kept
@@ -207,7 +222,7 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
         day = clock.format_local_day(clock.parse(at) or keeper.now)
         rule = keeper.same("rule", title, "")
         if rule:
-            _count_repeat(keeper, rule, at, day)
+            count_repeat(keeper, rule, at, session)
         if rule or is_dropped(keeper, title, at):
             continue
         extra = {**make_frontmatter(day), "created": at}
@@ -228,14 +243,39 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
     return key not in approvals.read_decisions(keeper.place.home, [rule.checksum])
 
 
-def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
+def is_new(keeper: Store, rule: Record) -> bool:
+    """Tell whether a private rule is an undecided wish, said once."""
+    return TIMES not in rule.meta and is_waiting(keeper, rule)
+
+
+def get_times(rule: Record) -> int:
+    """Return how often a wish was said."""
+    times = meta_text(rule, TIMES)
+    return int(times) if times.isdigit() else 1
+
+
+def is_said_in(rule: Record, session: str) -> bool:
+    """Tell whether a wish is of a session, or counted for it."""
+    counted = parse_labels(rule.meta.get(SAID_IN))
+    return session[:8] in (*counted, meta_text(rule, "session")[:8], "")
+
+
+def count_repeat(keeper: Store, rule: Record, at: str, session: str) -> bool:
+    """Count that a waiting wish was said again; tell whether it was."""
+    day = clock.format_local_day(clock.parse(at) or keeper.now)
     last, first = str(rule.meta.get(SAID) or ""), clock.format_local_day(rule.created)
-    if first <= day <= last or not is_waiting(keeper, rule):
-        return
-    times = str(rule.meta.get(TIMES) or "1")
-    number = int(times) if times.isdigit() else 1
-    moved: dict[str, object] = dict(make_frontmatter(day)) if day > last else {"created": at}
-    keeper.edit(rule.name, {**moved, TIMES: number + 1}, True)
+    is_known = is_said_in(rule, session)
+    if (is_known and first <= day <= last) or not is_waiting(keeper, rule):
+        return False
+    moved: dict[str, object] = {TIMES: get_times(rule) + 1}
+    if not is_known:
+        moved[SAID_IN] = [*parse_labels(rule.meta.get(SAID_IN)), session[:8]][-SESSIONS:]
+    if day > last:
+        moved.update(make_frontmatter(day))
+    elif day < first:
+        moved["created"] = at
+    keeper.edit(rule.name, moved, True)
+    return True
 
 
 def is_dropped(keeper: Store, title: str, at: str = "") -> bool:

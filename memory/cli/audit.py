@@ -14,7 +14,7 @@ from memory.core import StoreAway, StoreError, UsageError, files, layout
 from memory.core.plaintext import format_count, one_line
 from memory.health import Finding, figures, inspection, recordfaults
 from memory.index import builder
-from memory.store import redactor
+from memory.store import conversations, redactor
 from memory.terminal import reports, screen, statspage
 from memory.terminal.call import Call, ask_confirmation, read_stdin, to_json, unknown_word, warn
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memory.health.erasure import ErasureResult, Finder, Holder
     from memory.health.goldens import GoldenSet
     from memory.health.measurements import Measurement
+    from memory.store.store import Store
 
 
 def status(call: Call) -> int:
@@ -132,7 +133,8 @@ def redact(call: Call) -> int:
     from memory.health import erasure
 
     place, record = call.place, _find_record(call, call.single_word("ID"))
-    own = frozenset({place.path(record.name)})
+    derived = _list_derived(call.store(), record)
+    own = frozenset(place.path(one.name) for one in (record, *derived))
     finder = erasure.make_finder(_list_texts(call, record))
     why = erasure.find_refusal(finder)
     if why:
@@ -177,6 +179,14 @@ def _find_record(call: Call, id: str) -> Record:
             return store.find_archived(id)
         except StoreError:
             raise unknown from None
+
+
+def _list_derived(store: Store, record: Record) -> list[Record]:
+    """Return the checkpoints and the note that were made of a conversation."""
+    if record.kind != conversations.KIND:
+        return []
+    of_session = conversations.find_by_session(store, str(record.meta.get("session") or ""))
+    return [one for one in of_session if one.source == "auto"]
 
 
 def _list_texts(call: Call, record: Record) -> dict[str, str]:

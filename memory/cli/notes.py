@@ -14,10 +14,11 @@ from memory.distill.providers import CallFailed
 from memory.health import notekeeping
 from memory.notes import generation, instruction, pause
 from memory.notes.schema import QUESTION_TOKENS
+from memory.recall import lookup
 from memory.terminal import screen
 from memory.terminal.call import Call, ask_confirmation, warn
 
-MONTH = 30  # days that `status` counts
+MOST_FAILURES = 3  # in a row, after which no session is tried
 WAIT = 5.0  # seconds until a call beyond the rate limit is tried again
 
 
@@ -99,19 +100,32 @@ def _switch_off(call: Call) -> int:
 
 
 def _format_price(call: Call) -> list[str]:
+    mean, of = _measure_tokens(call)
+    line = f"  a note costs about {mean:,} tokens read and 400 written, measured on {of}"
+    return [line + spend.format_price(_estimate_price(call, mean))]
+
+
+def _estimate_price(call: Call, tokens: int) -> float:
+    provider = call.settings["notes.provider"]
+    asked = "claude" if provider == config.OFF else provider
+    return spend.estimate_price(call.place.home, call.now, asked, tokens)
+
+
+def _measure_tokens(call: Call) -> tuple[int, str]:
+    """Return what a note costs on average, and where that was measured."""
     mean = notekeeping.mean_tokens(call.store())
-    of = "your last sessions here" if mean else "other projects, as you have no sessions here yet"
-    line = f"  a note costs about {mean or QUESTION_TOKENS:,} tokens read and 400 written, "
-    line += "measured on " + of
-    made = _count_recent_calls(call)
-    if made.calls and made.cost:
-        line += ", %.4f US dollars a call so far" % (made.cost / made.calls)
-    return [line]
+    if mean:
+        return mean, "your last sessions here"
+    others = map(call.open_store, lookup.find_workspaces(call.place, "all"))
+    mean = next(filter(None, map(notekeeping.mean_tokens, others)), 0)
+    if mean:
+        return mean, "your last sessions"
+    return QUESTION_TOKENS, "other projects, as you have no sessions yet"
 
 
 def _count_recent_calls(call: Call) -> spend.Totals:
     return spend.sum_calls(
-        call.place.home, call.now - MONTH * clock.DAY, call.now + clock.DAY, spend.NOTES
+        call.place.home, call.now - spend.MONTH * clock.DAY, call.now + clock.DAY, spend.NOTES
     )
 
 
@@ -123,7 +137,7 @@ def _report_status(call: Call) -> int:
     provider, source = _read_provider(call)
     made, today = _count_recent_calls(call), spend.sum_today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
-    dropped = sum(generation.to_integer(record.meta.get("dropped")) for record in kept)
+    dropped = generation.count_dropped(kept)
     held = pause.read(home)
     most = settings["notes.dailyCalls"]
     value = {
@@ -144,7 +158,7 @@ def _report_status(call: Call) -> int:
         "why": held.why,
     }
     is_off = provider == config.OFF
-    here = "%s, %d edited by hand; %s dropped because no conversation supported them"
+    here = "%s, %d edited by hand; %s"
     month = "{}, {failed} failed; {tokensIn:,} tokens read, {tokensOut:,} written; {dollars:.4f} US"
     month += " dollars, as far as known"
     rows = [
@@ -155,15 +169,19 @@ def _report_status(call: Call) -> int:
         [
             "in this workspace",
             here
-            % (format_count(len(kept), "note"), value["edited"], format_count(dropped, "item")),
+            % (
+                format_count(len(kept), "note"),
+                value["edited"],
+                generation.format_dropped(dropped),
+            ),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
-        ["the last %d days" % MONTH, month.format(format_count(made.calls, "call"), **value)],
+        ["the last %d days" % spend.MONTH, month.format(format_count(made.calls, "call"), **value)],
     ]
     if held.until > call.now:
         rows.append(["paused", "until %s: %s" % (clock.format_local(held.until), held.why)])
     lines = screen.format_table(rows, style=call.style(), give=1)
-    return call.answer(value, lines if is_off else [*lines, *_format_price(call)])
+    return call.answer(value, [*lines, *_format_price(call)])
 
 
 # ---- past sessions
@@ -175,12 +193,15 @@ def _write_notes(call: Call) -> int:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     talks = _list_without_note(call)
     tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
-    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "written": [], "failed": ""}
+    price = _estimate_price(call, tokens)
+    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "dollars": round(price, 4)}
+    value.update(written=[], failed="")
     if not talks:
         line = "nothing to write: every session has its note, or is too short for one"
         return call.answer(value, [line])
     number = format_count(len(talks), "session")
     line = f"{number} without a note; writing them takes some {tokens:,} tokens of {provider}"
+    line += spend.format_price(price)
     if call.options.dry_run:
         return call.answer(value, [line + "; no model was asked (--dry-run)"])
     warn(line)
@@ -209,6 +230,7 @@ def _list_without_note(call: Call) -> list[Record]:
 
 def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
     written: list[Record] = []
+    failures, last = 0, ""  # in a row; the reason of the last
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(talks):
             bar, title = screen.format_progress(number, len(talks)), one_line(talk.title)[:40]
@@ -220,10 +242,14 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
             except CallFailed as error:
                 if error.why == "unsound":
                     continue
-                return written, str(error)
+                failures, last = failures + 1, str(error)
+                if failures == MOST_FAILURES:
+                    break
+                continue
             call.changed += notekeeping.follow_up(call.store(), one)
             written.append(one.record)
-    return written, ""
+            failures = 0
+    return written, last
 
 
 def _ask_until_allowed(call: Call, talk: Record) -> generation.StoredNote:

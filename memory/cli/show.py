@@ -21,8 +21,8 @@ from memory.core import (
 )
 from memory.core.layout import Place
 from memory.core.plaintext import clip_at_word, format_age, format_count, one_line, strip_hidden
-from memory.core.records import Record
-from memory.hook import indexview
+from memory.core.records import Record, meta_text
+from memory.hook import handoffs, indexview
 from memory.project import claims, material, otherfiles
 from memory.recall import alongside, excerpt, hit, lookup, relations
 from memory.recall.hit import Hit, Turn, record_json
@@ -59,6 +59,7 @@ def show(call: Call) -> int:
     freshness = "; ".join([shown.freshness, *(claim.reason for claim in shown.gone)])
     stands = "%s was merged into this record; `dayleaf store restore %s` brings it back"
     facts = [
+        *_format_author(found),
         *_format_turn_count(call, found, place),
         ("linked from", ", ".join("%s (%s)" % row for row in inward)),
         ("outcome", format_counts(counts, call.now) if any(counts) else ""),
@@ -150,6 +151,15 @@ def _find_conversation(call: Call, found: Record, place: Place) -> Record:
             % (found.id, found.id)
         )
     return talk
+
+
+def _format_author(found: Record) -> list[tuple[str, str]]:
+    """Return who wrote a note, and which turns they read whole if not all."""
+    if found.kind != "note":
+        return []
+    read, turns = meta_text(found, "read"), meta_text(found, "turns")
+    parts = "%s of %s turns whole, of the others request and opening" % (read, turns)
+    return [("written by", handoffs.format_note_author(found)), ("read", parts if read else "")]
 
 
 def _format_turn_count(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:

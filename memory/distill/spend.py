@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 LIVE, RATE, MINUTE = 4, 12, 60.0
 MOST_TOKENS = 500_000  # of distil's calls in a day
 DISTILL, NOTES = "distill", "notes"  # purposes of a call, each with caps of its own
+MONTH = 30  # days of which calls are reported
 TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
 
 
@@ -133,6 +134,24 @@ def _sum_rows(rows: Sequence[dict[str, Any]]) -> Totals:
         tokens_out += got
         cost += price or 0.0
     return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
+
+
+def estimate_price(home: str, now: float, provider: str, tokens: int) -> float:
+    """Estimate the US dollars for notes that read tokens, 0.0 for unknown.
+
+    By a provider's calls of the last month, if any for notes by those.
+    """
+    every = _read_rows(home, now - MONTH * clock.DAY, now + clock.DAY)
+    rows = [row for _, row in every if row.get("provider") == provider and row.get("cost")]
+    made = _sum_rows([row for row in rows if row.get("for") == NOTES] or rows)
+    read = made.tokens_in + made.planned
+    return made.cost / read * tokens if read else 0.0
+
+
+def format_price(dollars: float) -> str:
+    """Format an estimate as `, some 0.02 US dollars by your calls so far`, "" for 0.0."""
+    digits = 2 if dollars >= 0.1 else 4
+    return ", some %.*f US dollars by your calls so far" % (digits, dollars) if dollars else ""
 
 
 def sum_today(home: str, now: float, purpose: str = "") -> Totals:

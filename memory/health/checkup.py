@@ -29,6 +29,7 @@ from memory.health import (
 from memory.hook import announcements, indexview
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
+from memory.notes import generation
 from memory.project import adoption
 from memory.session import transcript
 from memory.store import conversations, process
@@ -148,6 +149,14 @@ def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding
         yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, summary))
     elif talks:
         yield ok(summary)
+
+
+def check_notes(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
+    """Report the number of notes, and of the items that were dropped."""
+    names = [record.name for record in found if record.kind == generation.KIND]
+    dropped = generation.count_dropped(store.each_by(store.read, names))
+    if names:
+        yield ok("%s; %s" % (format_count(len(names), "note"), generation.format_dropped(dropped)))
 
 
 def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:

@@ -59,6 +59,7 @@ def examine(
         ("config", lambda: checkup.check_settings(place, settings)),
         ("records", lambda: checkup.check_records(store, heads())),
         ("records", lambda: checkup.check_conversations(store, heads())),
+        ("notes", lambda: checkup.check_notes(store, heads())),
         ("clock", lambda: checkup.check_clock(place, heads(), now)),
         ("index", lambda: checkup.check_index(place, walked())),
         ("log", lambda: check_log(place, now)),

@@ -245,13 +245,14 @@ def _read_id(place: Place, name: str) -> str:
 
 
 def _note_wishes(todo: Job) -> None:
-    """Store the wishes in a typed prompt, and tell the user."""
+    """Store the wishes in a typed prompt."""
     prompt, settings = todo.text("prompt"), todo.settings
     if not prompt or not todo.session:
         return
     if not settings["capture.enabled"] or not settings["capture.wishes"]:
         return
     from memory.capture import wishes
+    from memory.capture.turns import Turn
     from memory.session import entries
 
     line = {
@@ -260,15 +261,24 @@ def _note_wishes(todo: Job) -> None:
         "message": {"content": prompt},
     }
     prompts = [entry for entry in entries.parse_entries(line) if entry.kind == entries.PROMPT]
-    if not any(wishes.find_wishes(entry.text) for entry in prompts if not entry.headless):
+    turns = [Turn(clock.iso(todo.now), one.text) for one in prompts if not one.headless]
+    if wishes.list_wishes(turns):
+        wishes.save_wishes(todo.open_store(), turns, todo.session)
+
+
+def _tell_new_wishes(todo: Job) -> None:
+    """Leave the user a line about each wish that was just noted."""
+    rules = [name for name in todo.written if name.startswith("p/rules/")]
+    if not rules or not todo.session:
         return
-    from memory.capture.turns import Turn
+    from memory.capture import wishes
     from memory.hook import at_stop
 
     store = todo.open_store()
-    ids = wishes.save_wishes(store, [Turn(clock.iso(todo.now), prompts[0].text)], todo.session)
     form = 'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
-    text = "".join(form % (store.find(id).title, id) for id in ids)
+    names = dict.fromkeys(rules)
+    new = store.each_by(store.read, names, lambda rule: wishes.is_new(store, rule))
+    text = "".join(form % (rule.title, rule.id) for rule in new)
     if text:
         files.append(
             at_stop.notices_path(todo.place, todo.session), text.encode("utf-8", "replace")
@@ -419,11 +429,13 @@ def _measure_notes(todo: Job) -> None:
     # most stores have none, and need not load what counts tokens
     if _count_conversations(todo.place) < LEAST_SESSIONS:
         return
+    from memory.distill import spend
     from memory.health import notekeeping
 
     tokens = notekeeping.mean_tokens(todo.open_store(), LEAST_SESSIONS)
     if tokens:
-        files.replace(home + signs.OFFER, b"%d\n" % tokens)
+        price = spend.format_price(spend.estimate_price(home, todo.now, "claude", tokens))
+        files.replace(home + signs.OFFER, ("%d%s\n" % (tokens, price)).encode("ascii"))
 
 
 def _count_conversations(place: Place) -> int:
@@ -678,6 +690,7 @@ AFTER_WORK: tuple[Step, ...] = (
     ("pause", _note_pause),
     ("capture", _capture),
     ("heard", _clear_shown_wishes),
+    ("noted", _tell_new_wishes),
     ("contrary", _archive_contradicted_wishes),
     ("arrival", _note_unarrived),
     ("walls", _teach_walls),
@@ -709,6 +722,7 @@ AFTER_START: tuple[Step, ...] = (
 AFTER_PROMPT: tuple[Step, ...] = (
     ("pause", _note_pause),
     ("wishes", _note_wishes),
+    ("noted", _tell_new_wishes),
     ("contrary", _archive_contradicted_wishes),
     ("refresh", _refresh_stale),
     ("refresh wishes", _index_written),

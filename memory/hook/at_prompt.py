@@ -44,14 +44,19 @@ def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine_prompt(prompt):
         return None, False
     session = OpenSession(event, env)
-    settings, paused = session.settings, _is_paused(session)
-    if not settings["load.enabled"] or not settings["load.prompt"] or session.state.off:
+    needs_worker = _is_paused(session) or _may_wish(prompt, session.settings)
+    if not _loads_something(session):
         event[boundary.STALE] = False
-        return None, paused
+        return None, needs_worker
     index, block = _answer_prompt(event, env, now, "prompt", prompt, session)
     event[boundary.STALE] = index.stale or indexview.is_scan_due(session.place, now)
-    needs_worker = event[boundary.STALE] or paused or _may_wish(prompt, settings)
+    needs_worker = needs_worker or event[boundary.STALE]
     return build_output("UserPromptSubmit", block, ""), needs_worker
+
+
+def _loads_something(session: OpenSession) -> bool:
+    settings = session.settings
+    return bool(settings["load.enabled"] and settings["load.prompt"] and not session.state.off)
 
 
 def _is_paused(session: OpenSession) -> bool:
@@ -371,7 +376,7 @@ def build_block(
 
     budget = fence.Budget(units - fence.overhead("prompt"))
     fence.add_rules(asked, budget, index.mark)
-    _add_wishes(budget, wishes)
+    _add_wishes(index, budget, wishes)
     _take_records(budget, picked, prompt, choice.misled)
     if choice.walls:
         lines = ["- " + line for line in fence.format_walls(index.place, choice.walls)]
@@ -438,11 +443,11 @@ def _find_rules(
     return [pair for pair in ruled if pair not in of_place], of_place, wishes
 
 
-def _add_wishes(budget: fence.Budget, wishes: Sequence[Any]) -> None:
+def _add_wishes(index: Index, budget: fence.Budget, wishes: Sequence[Any]) -> None:
     for wish in wishes:
         from memory.hook import context
 
-        if budget.take(context.format_wish(wish)):
+        if budget.take(context.format_wish(wish, index)):
             budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
 
 

@@ -155,7 +155,10 @@ def _make_brief_builder(
         greeting = signs.format_greeting(index, work.last, work.branch, now) if greeted else ""
         if had_brief and not handoffs.has_news(index, had_brief, session):
             return "", [], greeting
-        return (*build_brief(index, note, now, work, others), greeting)
+        block, chosen = build_brief(index, note, now, work, others)
+        if greeted and not greeting:
+            greeting = signs.format_contents(index, [row[2] for row in chosen])
+        return block, chosen, greeting
 
     return build
 
@@ -273,7 +276,7 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
 
     wishes = context.list_wishes(index.place, indexview.reread(index, docs, whole=True))
     for wish in wishes[:MOST_WISHES]:
-        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish)):
+        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish, index)):
             break
         budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
     if len(wishes) > MOST_WISHES:

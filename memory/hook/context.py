@@ -397,13 +397,16 @@ def list_wishes(place: Place, rules: Iterable[Any]) -> list[Any]:
     )
 
 
-def format_wish(wish: Any) -> str:
+def format_wish(wish: Any, index: Index) -> str:
     """Format a wish as a line with its day and what confirms or drops it."""
+    rule = fence.field(wish, "contrary_to")
+    contrary = ", contrary to %s" % fence.clean_line(rule, 40) if rule and index.by_id(rule) else ""
     return (
-        '- You said on %s: "%s" (not confirmed: `dayleaf review`; '
+        '- You said on %s: "%s" (not confirmed%s: `dayleaf review`; '
         "`dayleaf record forget %s` drops it)"
     ) % (
         fence.clean_line(fence.field(wish, "said"), 10),
         fence.clean_line(wish.title, 240),
+        contrary,
         fence.clean_id(wish),
     )

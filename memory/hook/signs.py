@@ -8,7 +8,7 @@ from memory.hook import announcements, fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Sequence
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -28,6 +28,8 @@ NEWER = "/log/newer"  # `VERSION MARKETPLACE`, then `heard` once the user has he
 SET_UP = "/log/setup.ready"  # seconds that the set-up took, until the user has heard of it
 ASKED = "/log/notes.asked"  # there once the user was asked whether a model may write notes
 OFFER = "/log/notes.offer"  # tokens of a note, measured on this user's sessions
+# what a brief's records are by their reasons, with the ending of several
+CONTENTS = (("handoff", "s"), ("active plan", "s"), ("rule", "s"), ("standing wish", "es"))
 
 
 def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
@@ -47,6 +49,22 @@ def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
     if branch and last_branch != branch:
         where = ", ".join(filter(None, (last_branch, age)))
         text = "no work on %s yet; newest: %s (%s)" % (fence.clean_line(branch, 80), title, where)
+    return _add_waiting(index, text)
+
+
+def format_contents(index: Index, reasons: Sequence[str]) -> str:
+    """Return the user's line on what a brief without earlier work holds, or "".
+
+    reasons: of its records.
+    """
+    labels = [reason.partition(":")[0] for reason in reasons]
+    counts = [(labels.count(noun), noun, plural) for noun, plural in CONTENTS]
+    held = ["%d %s%s" % (n, noun, plural if n > 1 else "") for n, noun, plural in counts if n]
+    return _add_waiting(index, "from before: " + ", ".join(held)) if held else ""
+
+
+def _add_waiting(index: Index, text: str) -> str:
+    """Return a line to the user that ends with how many records wait."""
     count = count_waiting(index)
     if not count:
         return "dayleaf: " + text
@@ -218,12 +236,13 @@ def notes_offer_notice(place: Place, settings: Config, event: Event) -> list[str
     if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
         return []
     try:
-        tokens = int(_read_text(place.home + OFFER))
+        count, _, price = _read_text(place.home + OFFER).partition(", ")
+        tokens = "%d tokens" % int(count) + (", " + price if price else "")
     except ValueError:
         return []
     event[OFFERED] = True
     return [
-        "a model can write a note of each session, for about %d tokens; it gets the conversation, "
+        "a model can write a note of each session, for about %s; it gets the conversation, "
         "without secrets, through your Claude account. In a terminal, type `dayleaf notes on` "
         "or `dayleaf notes off`" % tokens
     ]

@@ -125,9 +125,8 @@ def _find_wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
     """Return the user's wishes that wait as rules."""
     found: list[Discovery] = []
     for rule in store.each_by(store.read, names, partial(wishes.is_waiting, store)):
-        times = str(rule.meta.get(wishes.TIMES) or "1")
         at = max(rule.created, clock.parse(str(rule.meta[wishes.SAID])) or 0.0)
         text = 'you asked for: "%s"' % one_line(rule.title)
-        worth = TELLING + (int(times) if times.isdigit() else 1) - 1
+        worth = TELLING + wishes.get_times(rule) - 1
         found.append(Discovery(WISH, project_name(store.place.key), at, rule.id, text, "", worth))
     return found

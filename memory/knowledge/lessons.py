@@ -6,10 +6,10 @@ A lesson that another session's note says too counts as accepted by dayleaf: it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import chain, combinations, product
 
 from memory.capture import wishes
-from memory.core import clock
+from memory.core import approvals, clock
 from memory.core.plaintext import one_line
 from memory.core.records import HARVEST_KEY, TWO_SESSIONS, Record, make_derived_links, meta_text
 from memory.hook import context
@@ -55,40 +55,68 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
 
 
 def _get_last_said(rule: Record) -> tuple[str, float, float]:
-    """Return a sort key: when a wish was last said, then the age of its file."""
-    return str(rule.meta[wishes.SAID]), rule.created, rule.updated
+    """Return a sort key: when a rule was last said, then the age of its file."""
+    day = meta_text(rule, wishes.SAID) or clock.format_local_day(rule.created)
+    return day, rule.created, rule.updated
 
 
 def archive_contradicted_wishes(store: Store) -> list[str]:
-    """Archive wishes that a later wish contradicts; return their ids."""
-    waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
+    """Archive wishes that a later wish or rule contradicts; return their ids.
+
+    A wish said after a rule was approved is marked with the rule.
+    """
+    rules = list(store.each(("rule",)))
+    waiting = {rule.name: rule for rule in rules if wishes.is_waiting(store, rule)}
+    dropped: list[str] = []
+    for pair in _find_contrary_pairs(store, rules, waiting.values()) if waiting else ():
+        older, newer = sorted(pair, key=_get_last_said)
+        if older.name in waiting:
+            if older.id not in dropped:
+                store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
+                dropped.append(older.id)
+        elif newer.name in waiting and newer.id not in dropped:
+            store.edit(newer.name, {wishes.CONTRARY_TO: older.id}, True)
+    return dropped
+
+
+def _find_contrary_pairs(
+    store: Store, rules: Iterable[Record], waiting: Iterable[Record]
+) -> list[tuple[Record, Record]]:
+    """Return pairs of a wish and its contrary, another wish or an approved rule."""
+    bound = approvals.read_approved(store.place.home)
+    key = store.place.key
+    kept = [
+        rule
+        for rule in rules
+        if (approvals.approval_workspace(rule.name, key), rule.id, rule.checksum) in bound
+    ]
+    wished = list(waiting)
     pairs = [
         (pair.older.record, pair.newer.record)
-        for pair in contradictions.find_contradictions(waiting)
+        for pair in contradictions.find_contradictions([*wished, *kept])
         if pair.why == contradictions.ANOTHER_NUMBER
     ]
-    pairs += [
+    return pairs + [
         (one, other)
-        for one, other in combinations(waiting, 2)
+        for one, other in chain(combinations(wished, 2), product(wished, kept))
         if wishes.are_contrary(one.title, other.title)
     ]
-    dropped: list[str] = []
-    for pair in pairs:
-        older, newer = sorted(pair, key=_get_last_said)
-        if older.id not in dropped:
-            store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
-            dropped.append(older.id)
-    return dropped
 
 
 def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:
     """Store wishes as pending rules, in the user's words."""
     changed = []
-    day = clock.day(note.created)
-    titles = {rule.title for rule in store.each(("rule",))} if items else set()
+    at, session = clock.iso(note.created), meta_text(note, "session")
+    rules = {rule.title: rule for rule in store.each(("rule",))} if items else {}
     for item in items:
-        title = one_line(item.quote, wishes.MOST)
-        if title in titles or wishes.is_dropped(store, title):
+        said = wishes.find_wishes(item.quote) or [item.quote]
+        title = one_line(said[0], wishes.MOST)
+        if title in rules:
+            is_known = wishes.is_said_in(rules[title], session)
+            if not is_known and wishes.count_repeat(store, rules[title], at, session):
+                changed.append(rules[title].name)
+            continue
+        if wishes.is_dropped(store, title):
             continue
         rule = store.add(
             "rule",
@@ -96,8 +124,12 @@ def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str
             item.text + "\n",
             tags=[context.ALWAYS],
             source="auto",
-            session=meta_text(note, "session"),
-            extra={**wishes.make_frontmatter(day), "links": make_derived_links([note.id])},
+            session=session,
+            extra={
+                **wishes.make_frontmatter(clock.day(note.created)),
+                "created": at,
+                "links": make_derived_links([note.id]),
+            },
         )
         changed.append(rule.name)
     return changed

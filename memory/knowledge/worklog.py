@@ -22,6 +22,7 @@ from memory.core.records import Record, is_true, meta_text, parse_labels
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import (
     covers,
+    format_note_author,
     is_from_elsewhere,
     is_repetition,
     is_unattended,
@@ -49,7 +50,8 @@ class SessionWork(NamedTuple):
     day: local, `2026-11-20`. at: instant of the last thing told. ids: of its checkpoints, oldest
     first. made: its commits, as `subject (hash)`. said: its title and the opening of its outcome.
     parts: lines of the newest checkpoint by section. pull: the state of its pull request.
-    unattended: no person typed into it. noted: `said` and `parts` are those of a note.
+    unattended: no person typed into it. noted: the author of the note whose words `said` and
+    `parts` are, or "".
     """
 
     session: str
@@ -64,7 +66,7 @@ class SessionWork(NamedTuple):
     parts: dict[str, list[str]]
     pull: str = ""
     unattended: bool = False
-    noted: bool = False
+    noted: str = ""
 
 
 class BranchWork(NamedTuple):
@@ -293,7 +295,7 @@ def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> Sessi
     sections, parts = split_note_sections(note), dict(work.parts)
     for name in ("Open", "Next", "Decisions"):
         parts[name.lower()] = [line.removeprefix("- ") for line in sections.get(name, ())]
-    return work._replace(said=one_line(note.title), parts=parts, noted=True)
+    return work._replace(said=one_line(note.title), parts=parts, noted=format_note_author(note))
 
 
 def _join_checkpoints(

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import conversationpage
-from memory.capture.turns import ANSWER, APPROVED, SLASH, USER, Turn
+from memory.capture.turns import USER, list_user_texts
+from memory.capture.wishes import QUESTION
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.hook import WISH_CHARS
@@ -23,6 +24,7 @@ from memory.notes.schema import PARTS, QUOTE, STANDING, TITLE, Item, Note
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
 FULL = "its part of the note is full"
 ORDER = "an order to its reader"
+ASKED = "a question"  # of a standing wish
 NOT_BY_USER = "not the user's words"  # of a standing wish; of a decision only `user` goes
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
 ECHO = 4  # words of a text that counts as copied from the rules
@@ -110,20 +112,8 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
         day = head[1] or day
         labels = head[2], "%s %s" % (day, head[2]), "#%d" % number
         text = "\n".join([head[3], *(line.removeprefix("> ") for line in lines)])
-        typed = _list_user_texts(parsed[number - 1])
+        typed = tuple(map(_keep_typed_lines, list_user_texts(parsed[number - 1])))
         yield _SearchableTurn(number, labels, _normalise(text), _stem_words(text), typed)
-
-
-def _list_user_texts(turn: Turn) -> tuple[str, ...]:
-    """Return the texts of a turn that the user typed."""
-    texts = [turn.request] if turn.asked in ("", SLASH) else []
-    for number, piece in enumerate(turn.pieces):
-        after = turn.pieces[number + 1 : number + 2]
-        is_plan = piece.name == APPROVED and [other.name for other in after] != [APPROVED]
-        if piece.kind == USER and not is_plan:  # before a plan stands the remark on it
-            is_answer = piece.name == ANSWER
-            texts.append(piece.text.rpartition(" → ")[2] if is_answer else piece.text)
-    return tuple(filter(None, map(_keep_typed_lines, texts)))
 
 
 def _keep_typed_lines(text: str) -> str:
@@ -185,8 +175,9 @@ def _find_fault(
     """Return the reason why an item is unproven, or ""."""
     if turn is None:
         return NO_QUOTE
-    if item.part == STANDING and not _find_user_sentence(item.quote, turn.typed):
-        return NOT_BY_USER
+    fault = _find_wish_fault(item, turn) if item.part == STANDING else ""
+    if fault:
+        return fault
     if is_takeover(item.text + " " + item.why):
         return ORDER
     if not _is_proven(item.text, proof):
@@ -198,6 +189,11 @@ def _find_fault(
         if len(words & near) < SHARE * len(words):
             return BEYOND
     return ""
+
+
+def _find_wish_fault(item: Item, turn: _SearchableTurn) -> str:
+    sentence = _find_user_sentence(item.quote, turn.typed).rstrip(" \"')»”’」")
+    return (ASKED if sentence.endswith(QUESTION) else "") if sentence else NOT_BY_USER
 
 
 def _is_proven(text: str, proof: Proof) -> bool:

@@ -17,6 +17,7 @@ from memory.capture import conversationpage
 from memory.core import ProviderError, StoreError, clock, files, frontmatter
 from memory.core.config import OFF, Config
 from memory.core.layout import FOLDERS, Place
+from memory.core.plaintext import format_count
 from memory.core.records import Record, make_derived_links
 from memory.distill import modelcall, providers, spend
 from memory.distill.providers import CallFailed
@@ -102,6 +103,15 @@ def is_edited(record: Record) -> bool:
 def to_integer(value: object) -> int:
     """Return a frontmatter field as an integer, 0 for other text."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else 0
+
+
+def count_dropped(notes: Iterable[Record]) -> int:
+    """Count the items that were dropped from notes."""
+    return sum(to_integer(note.meta.get("dropped")) for note in notes)
+
+
+def format_dropped(count: int) -> str:
+    return format_count(count, "item") + " dropped because no conversation supported them"
 
 
 def request_note(

@@ -85,8 +85,11 @@ _COUNTS: dict[str, int] = _index_words(
     (8, "eight acht восемь"),
     (9, "nine neun девять"),
     (10, "ten zehn десять"),
+    (11, "eleven elf одиннадцать"),
+    (12, "twelve zwölf двенадцать"),
+    (14, "fourteen vierzehn четырнадцать"),
 )
-_VAGUE = frozenset("few couple drei zwei пару несколько".split())
+_VAGUE = frozenset("few couple пару несколько".split())
 _CJK_COUNTS: dict[str, int] = _index_words(
     (1, "한 하나 일 一"),
     (2, "두 둘 二 两 兩"),
@@ -268,7 +271,8 @@ def _resolve_length(match: Match, now: float, offset: clock.Offset) -> Span | No
 
 
 def _resolve_ago(match: Match, now: float, offset: clock.Offset) -> Span | None:
-    unit, count = _read_unit(match), _read_count(match)
+    length = match.groupdict().get("length")
+    unit, count = _LENGTHS[length] if length else (_read_unit(match), _read_count(match))
     if unit in ("minute", "hour"):
         middle, half = now - count * _SECONDS[unit], _SECONDS[unit] / 2
         return middle - half, middle + half
@@ -388,6 +392,8 @@ def _open_end(handler: Handler) -> Handler:
 def _is_guess(match: Match) -> bool:
     """Tell whether a period may be misremembered: a date, or long ago."""
     groups = match.groupdict()
+    if "length" in groups:
+        return _LENGTHS[groups["length"]][0] not in ("minute", "hour", "day")
     if "u" not in groups:
         return True
     if "n" not in groups:
@@ -454,6 +460,7 @@ _CJK_RULES: tuple[tuple[str, Handler], ...] = (
     ("lately N UNIT for?", _resolve_last_units),
     ("lately LENGTH", _resolve_length),
     ("~ N UNIT before", _resolve_ago),
+    ("~ LENGTH before", _resolve_ago),
     ("of_last_week WEEKDAY", _resolve_day_of_last_week),
     ("last WEEKDAY", _make_weekday_handler(7)),
     ("WEEKDAY", _make_weekday_handler(0)),

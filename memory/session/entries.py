@@ -147,8 +147,8 @@ class Entry:
         RESULT, COMPACT, or
         STEER    the user's words by another way.  name: "while working" (typed while the model
                  worked, or with the leave for the call `id`) | "answer" (text `question → answer`,
-                 one entry a question) | "refused" (text the reason, or "") | "plan" (approved; text
-                 the remark, or "")
+                 one entry a question; data: the menu offered it) | "refused" (text the reason,
+                 or "") | "plan" (approved; text the remark, or "")
         PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then
                  beside the PROMPT)
         TODOS    a todo list: data is the list [(id, text, status)].  name: "list" for all of it;
@@ -291,7 +291,7 @@ def _parse_message(record: dict[str, Any], model: bool) -> list[Entry]:
 def _content_blocks(content: object) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    return _keep_objects(content)
 
 
 def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
@@ -383,17 +383,35 @@ def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
 
 
 def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    found, notes = [], data.get("annotations")
+    found, notes, offered = [], data.get("annotations"), _list_labels(data.get("questions"))
     for question, answer in data["answers"].items():
         words = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
         note = notes.get(question) if isinstance(notes, dict) else None
         note = _str(note.get("notes")) if isinstance(note, dict) else ""
         words = clean(words + (" (" + note + ")" if note else ""))
         if words:
+            is_offered = not _remove_texts(words, offered).strip(", ")
             words = clean(_str(question)) + " → " + words
-            found.append(Entry(STEER, record, words, call, "answer"))
+            found.append(Entry(STEER, record, words, call, "answer", is_offered))
     response = clean(_str(data.get("response")))
     return found + ([Entry(STEER, record, response, call, "answer")] if response else [])
+
+
+def _list_labels(questions: object) -> list[str]:
+    """Return the labels that a menu offered, longest first."""
+    menus = [menu.get("options") for menu in _keep_objects(questions)]
+    labels = (option.get("label") for options in menus for option in _keep_objects(options))
+    return sorted(map(_str, labels), key=len, reverse=True)
+
+
+def _keep_objects(values: object) -> list[dict[str, Any]]:
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+
+
+def _remove_texts(text: str, parts: list[str]) -> str:
+    for part in parts:
+        text = text.replace(part, "") if part else text
+    return text
 
 
 def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:

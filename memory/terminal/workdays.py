@@ -54,12 +54,20 @@ def standup_lines(
     if digest:
         return [*out, *_format_digest(digest, style, markdown)]
     several = len(spaces) > 1
-    room = max(DAY_LINES, (ALL_LINES - 1) // len(spaces) - 2 * several)
+    authors = _name_authors(report)
+    room = max(DAY_LINES, (ALL_LINES - 1 - len(authors)) // len(spaces) - 2 * several)
     for space, name in zip(spaces, _name_workspaces(report)):
         if several:
             out += ["", "## " + name if markdown else style.bold(name)]
         out += _format_workspace(space, room, style, markdown)
-    return out
+    return out + authors
+
+
+def _name_authors(report: WorkReport) -> list[str]:
+    """Return a line on who wrote the notes that a standup quotes, if any."""
+    every = (work.noted for space in report.spaces for work in space.work)
+    authors = sorted(set(filter(None, every)))
+    return ["", "in part in the words of notes by " + ", ".join(authors)] if authors else []
 
 
 def _name_workspaces(report: WorkReport) -> list[str]:

@@ -84,6 +84,8 @@ def test_what_can_mean_little_else_is_a_wish(language):
         "stop asking me for permission",
         "every time I ask for a change, please run the linter",
         "I strongly prefer short answers",
+        "Always squash commits before a merge, from now on",
+        "Use tabs in the Go files from now on.",
         "앞으로 모든 문구는 이 파일에 넣어야 해",
         "앞으로 로그는 꺼두자",
         "今後はこのAPIを使うな。",
@@ -415,6 +417,54 @@ def test_the_user_hears_at_the_turns_end_what_was_noted(world, project, place):
     assert second.out == b"" and len(rules_of(place)) == 1
 
 
+DENIED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "To tell you how to proceed, the user said:\n"
+)
+MENU = {"question": "How?", "options": [{"label": "Always squash commits"}, {"label": "Never"}]}
+
+
+def answer_menu(session, answer):
+    result = {"questions": [MENU], "answers": {"How?": answer}}
+    return session.tool("AskUserQuestion", {}, "User has answered: …", result=result)
+
+
+def test_what_the_user_types_by_any_way_is_a_wish(session, world, place):
+    """While the model works, to refuse a call, into a menu, behind a command; they hear of each."""
+    queued = {"type": "queued_command", "prompt": SIX["en"][0]}
+    told_us = {**queued, "prompt": "/dayleaf:recall " + SIX["en"][4]}
+    session.ask("Add the report").line("attachment", "", attachment=queued)
+    session.line("attachment", "", attachment=told_us)
+    session.tool("Bash", {"command": "rm x"}, DENIED + SIX["en"][1], failed=True)
+    answer_menu(session, SIX["en"][2]).say("Done.")
+    command = "<command-name>/review</command-name>\n<command-args>%s</command-args>"
+    session.line("user", command % SIX["en"][3]).say("Reviewed.")
+    end = payload("SessionEnd", "other", session_id=session.name, transcript_path=str(session.path))
+    assert harmless(fire("session_end", end, world)).settled
+    assert {rule.title for rule in rules_of(place)} == set(SIX["en"][:4])
+    heard = harmless(fire("stop", payload("Stop", session_id=session.name), world)).message
+    assert [said for said in SIX["en"] if said in heard] == list(SIX["en"][:4])
+
+
+def test_what_a_menu_offers_and_what_a_command_is_told_once_is_none(session):
+    """The words of the model's labels, of a skill, and of a note to the summary."""
+    answer_menu(session.ask("Add the report"), "Always squash commits, Never").say("Done.")
+    summary = "<command-name>/compact</command-name>\n<command-args>%s</command-args>"
+    session.line("user", summary % SIX["en"][0]).line("user", SIX["en"][1], isMeta=True)
+    session.say("Done.").end()
+    assert rules(session) == []
+
+
+@pytest.mark.parametrize("switch", ["load.prompt", "load.enabled"])
+def test_a_wish_is_noted_at_once_where_nothing_is_loaded(world, place, switch):
+    Path(place.home).mkdir(parents=True, exist_ok=True)
+    Path(place.home, "config.json").write_text('{"%s": false}' % switch)
+    prompt = payload("UserPromptSubmit", session_id="s1", prompt=SIX["en"][0])
+    answer = harmless(fire("prompt", prompt, world))
+    assert answer.settled and answer.out == b""
+    assert [rule.title for rule in rules_of(place)] == [SIX["en"][0]]
+
+
 @pytest.mark.parametrize("said", ["Run the tests", "Does it always fail?"])
 def test_a_prompt_without_a_wish_is_answered_by_silence(world, place, said):
     """Nothing is noted, and nothing is said."""
@@ -460,6 +510,15 @@ def test_what_is_said_again_on_another_day_comes_first(env, project, now, handle
     ) == (SIX["en"][0], "3")
     block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
     assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
+
+
+def test_what_two_sessions_of_a_day_say_is_counted(env, project, now):
+    """Each once, however often it is read again."""
+    place = layout.locate(env, project)
+    for name in ("one", "two", "two", "three"):
+        Ending(env, project, now, name).ask(SIX["en"][0]).say("Understood.").end()
+    (rule,) = rules_of(place)
+    assert (rule.meta["times"], rule.meta["said"]) == ("3", clock.day(rule.created))
 
 
 def test_what_was_said_on_ten_days_comes_before_what_was_said_on_nine(place, handled):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from harness import vault
+from harness import noted, vault
 from harness.command import on_terminal, one_line_error
 from harness.session import Ending
+
+from memory.store.store import Store
 
 SAID = "never use print in src"
 
@@ -92,3 +94,48 @@ def test_a_sessions_model_keeps_nothing(run):
     """It suggests."""
     assert "only a person" in one_line_error(run("keep", SAID, CLAUDECODE="1"), 2)
     assert "rule keep needs the rule" in one_line_error(run("keep", stdin=""), 2)
+
+
+def wish(env, project, now, said="Always use mocks in these tests."):
+    """Say a wish in a session; return its rule's id."""
+    session = Ending(env, project, now)
+    session.ask(said).say("Understood.").end()
+    (rule,) = Store(session.place, vault.settings(), now).each(("rule",))
+    return rule.id
+
+
+def test_a_rule_takes_the_place_of_a_wish_that_says_the_contrary(env, project, now, brief):
+    id = wish(env, project, now)
+    status, shown = on_terminal(["keep", "Never use mocks in these tests."], env, project)
+    assert status == 0 and "%s, said before, went to the archive" % id in shown
+    assert "Always use mocks" not in brief() and "Never use mocks" in brief()
+
+
+def test_ones_own_wish_is_kept_by_its_id_with_one_question(env, project, now, brief):
+    """Its words stand in the question, no file and no checksum."""
+    id = wish(env, project, now)
+    status, shown = on_terminal(["keep", id], env, project, ["no"])
+    assert status == 2 and "not confirmed" in brief()
+    status, shown = on_terminal(["keep", id], env, project, ["yes"])
+    assert status == 0 and 'keep "Always use mocks in these tests."? type yes: ' in shown
+    assert "kept " + id in shown and "sha256" not in shown and "rules/" not in shown
+    assert "not confirmed" not in brief() and brief().count("Always use mocks") == 1
+
+
+def test_the_slash_command_keeps_a_wish_by_its_id(env, project, now, expand, brief):
+    """As it keeps one by its words; what a model suggested stays for a terminal."""
+    id = wish(env, project, now)
+    assert "kept " + id in expand("keep", id)["reason"] and "not confirmed" not in brief()
+
+
+def test_of_a_wish_that_a_note_wrote_the_users_words_are_kept(env, project, now, tmp_path, brief):
+    """What the model says of it goes to the archive with it."""
+    session = Ending(env, project, now)
+    noted.allow(session, noted.model(tmp_path))
+    noted.spoken(session).end()
+    (rule,) = Store(session.place, vault.settings(), now).each(("rule",))
+    assert "stays as it is" in rule.body
+    assert on_terminal(["keep", rule.id], env, project, ["yes"])[0] == 0
+    block = brief().partition("</dayleaf-rules>")
+    assert rule.title in block[0] and "not confirmed" not in block[2]
+    assert "stays as it is" not in "".join(block)

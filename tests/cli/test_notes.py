@@ -12,6 +12,7 @@ from harness import noted
 from harness.command import dayleaf
 from harness.session import Ending
 
+from memory.distill import spend
 from memory.notes import pause
 
 
@@ -89,6 +90,34 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     assert (value["notes"], value["dropped"], value["provider"]) == (2, 0, "command") and value[
         "calls"
     ] >= 3
+
+
+def test_one_session_that_fails_stops_no_other(session, run, tmp_path):
+    """Three in a row do; what was written counts."""
+    fails = "if 'poison' in prompt: sys.exit(3)"
+    noted.allow(session, noted.model(tmp_path, extra=fails))
+    for number, word in enumerate(("poison", "", "", "poison", "poison", "poison", "")):
+        one = Ending(session.env, session.project, session.now + 90 * number, "s-%d" % number)
+        noted.spoken(one.ask("Say %s" % word).say("So.") if word else one)
+        one.fire("SessionEnd")
+    done = run("notes", "write", "--since", "3650d", "--yes")
+    assert done.returncode == 0 and done.stdout.startswith("2 notes written")
+    assert "5 left: exit 3; the same command writes them" in done.stdout
+    assert noted.asked(tmp_path) == 6
+
+
+def test_the_plan_names_the_price_of_the_calls_so_far(session, run, tmp_path):
+    """Of this provider; unknown without one."""
+    noted.allow(session, noted.model(tmp_path))
+    noted.spoken(session).fire("SessionEnd")
+    plan = ("notes", "write", "--since", "3650d", "--dry-run")
+    assert "dollars" not in run(*plan).stdout
+    for name, cost in (("claude", 9.0), ("command", 0.5)):
+        call = (session.place.home, session.now, name, "m", 100_000, 400, cost)
+        spend.append_call(*call, purpose=spend.NOTES)
+    tokens = json.loads(run(*plan, "--json").stdout)["tokens"]
+    price = ", some %.4f US dollars by your calls so far" % (tokens * 0.5 / 100_000)
+    assert price in run(*plan).stdout and price in run("notes", "status").stdout
 
 
 def test_off_in_one_project_leaves_the_others(session, run):

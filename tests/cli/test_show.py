@@ -167,3 +167,13 @@ def test_feedback_takes_a_title_of_several_words(ok, run):
     assert "it went up" in ok("show", id) and "did you mean" not in one_line_error(
         run("feedback", "Pin"), 2
     )
+
+
+def test_a_note_says_who_wrote_it_and_what_they_read(ok, place):
+    """The turns read whole, of a long session."""
+    head = {"kind": "note", "by": "claude-haiku", "turns": "40"}
+    vault.put(place, "p/notes/2026-11-20/a.md", "Long", "", id="n-a", read="14", **head)
+    vault.put(place, "p/notes/2026-11-20/b.md", "Short", "", id="n-b", **head)
+    long, short = ok("show", "n-a"), ok("show", "n-b")
+    assert "claude-haiku" in long and "claude-haiku" in short
+    assert "14 of 40 turns whole" in long and "turns whole" not in short

@@ -180,6 +180,17 @@ def test_processes_at_the_same_instant_do_not_pass_the_cap_together(base, now):
     assert said.count("in") == 3
 
 
+def test_a_price_is_estimated_by_the_providers_own_calls(base, now):
+    """Those for notes, if any have a price; by their plan where it told no tokens."""
+    assert spend.estimate_price(base, now, "claude", 1000) == 0.0
+    spend.append_call(base, now, "gemini", "", 100, 20, 9.0)
+    spend.append_call(base, now, "claude", "", 500, 20, 1.0)
+    assert spend.estimate_price(base, now, "claude", 1000) == 2.0
+    spend.append_call(base, now, "claude", "", None, None, 1.0, plan=1000, purpose=spend.NOTES)
+    assert spend.estimate_price(base, now, "claude", 1000) == 1.0
+    assert spend.format_price(0.0) == "" and ", some 1.00 US dollars" in spend.format_price(1.0)
+
+
 def test_a_long_ledger_is_read_from_its_end(base, now):
     """Years of lines cost no more than the last ones."""
     os.makedirs(base)

@@ -321,3 +321,13 @@ def test_a_conversation_in_a_repository_is_named_with_its_remedy(examine, record
     talks.put(place, tier="s")
     said = [check for check in examine("records") if "private tier" in check[1]]
     assert said[0][0] == WARN and "/.dayleaf/conversations" in said[0][1] and "move" in said[0][2]
+
+
+def test_dropped_items_of_notes_are_counted(examine, place):
+    assert examine("notes") == []
+    for number, dropped in enumerate(("2", "1", None)):
+        head = {"dropped": dropped} if dropped else {}
+        name = "p/notes/2026-11-20/n%d.md" % number
+        vault.put(place, name, "A note", "", kind="note", **head)
+    said = "3 notes; 3 items dropped because no conversation supported them"
+    assert [one[:2] for one in examine("notes")] == [(OK, said)]

@@ -187,6 +187,24 @@ def test_a_named_text_goes_too(ok, run, place):
     assert "0 of " in done.stdout
 
 
+def test_what_was_made_of_a_conversation_loses_the_text_with_it(run, place):
+    """Its session's note and checkpoints; what a person wrote there, and others, are named."""
+    day = "2026-11-20"
+    for name, kind, source in (
+        ("conversations/%s/talk" % day, "conversation", "auto"),
+        ("notes/%s/note" % day, "note", "auto"),
+        ("checkpoints/%s/work" % day, "checkpoint", "auto"),
+        ("checkpoints/%s/byhand" % day, "checkpoint", "human"),
+        ("learnings/other", "learning", "auto"),
+    ):
+        head = {"id": name.rpartition("/")[2], "kind": kind, "source": source, "session": "s-1"}
+        put(place, "p/%s.md" % name, "Named", "About " + WORD, **head)
+    done = run("redact", "talk", "--text", "-", "--apply", stdin=WORD)
+    assert done.returncode == 1 and "removed it from 3 files" in done.stdout
+    left = {Path(path).name for path in holders(place, WORD) if "/cache/" not in path}
+    assert left == {"byhand.md", "other.md"}
+
+
 def test_the_plan_asks_on_a_terminal(ok, env, project, place):
     """A text is asked for without echo, and nothing happens without a yes."""
     path = Path(put(place, "p/learnings/a.md", "A", "the " + WORD))

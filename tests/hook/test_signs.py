@@ -77,6 +77,15 @@ def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(
     assert line.startswith(said)
 
 
+@pytest.mark.parametrize("price", ["", ", some 0.0235 US dollars by your calls so far"])
+def test_the_question_about_notes_says_what_they_cost(place, env, now, price):
+    Path(place.home, "log").mkdir(parents=True)
+    Path(place.home, "log", "notes.offer").write_text("4700%s\n" % price)
+    settings = config.load(place.home, place.root, env)
+    (line,) = signs.notes_offer_notice(place, settings, {})
+    assert "a note of each session, for about 4700 tokens%s; it gets" % price in line
+
+
 def test_a_home_that_is_no_directory_promises_nothing(place, env, now, tmp_path):
     (tmp_path / "file").write_text("")
     lost = layout.Place(str(tmp_path / "file/.dayleaf"), "x-1", place.root, place.root, "", "")
@@ -188,6 +197,21 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
         place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well"
     )
     assert greeted(world).endswith("; 3 records wait for review")
+
+
+def test_what_there_is_without_any_work_is_said(place, project, world, now, ok):
+    """In one line, with what of it waits; a resumed session has had it."""
+    said = {"rationale": "You said so.", "said": "2026-11-01"}
+    vault.put(place, "p/rules/w.md", "Never use print", "", id="r-w", **said)
+    assert greeted(world) == "dayleaf: from before: 1 standing wish; 1 record waits for review"
+    ok("handoff", "The retries are half moved into the queue.")
+    ok("plan", "new", "Move the retries", "--step", "Move")
+    vault.put(place, "p/rules/x.md", "Never use mocks", "", id="r-x", **said)
+    builder.build(place, now)
+    assert greeted(world) == (
+        "dayleaf: from before: 1 handoff, 1 active plan, 2 standing wishes; "
+        "2 records wait for review"
+    )
 
 
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):

@@ -81,6 +81,14 @@ def test_a_wish_is_in_the_users_words_whole():
     assert [one.why for one in dropped] == [evidence.NOT_BY_USER]
 
 
+def test_a_question_of_the_user_is_no_standing_wish():
+    body = "## 2026-01-24 09:00 Put it there, and always use the same project, yeah?\n\nDone.\n"
+    said = "always use the same project"
+    note = Note("Project", "", (Item(STANDING, said, said, "09:00"),))
+    kept, dropped = evidence.check(note, body, "2026-01-24")
+    assert kept.items == () and [one.why for one in dropped] == [evidence.ASKED]
+
+
 def test_another_script_than_the_quotes_is_not_compared_word_by_word():
     """The user writes Korean, the model quotes English."""
     assert (

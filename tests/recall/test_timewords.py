@@ -285,6 +285,7 @@ def test_what_is_no_time_is_refused(given, now):
         "kafka a few years ago",
         "3 weeks ago retries",
         "작년 배포",
+        "반년 전 배포",
         "retries last year",
         "2026년 1월 배포",
     ],
@@ -301,7 +302,18 @@ def test_a_date_beside_other_words_only_weighs(query, now):
 
 @pytest.mark.parametrize(
     "query",
-    ["jwt yesterday", "retries since Monday", "the build before 2026-01-12", "kafka 2 days ago"],
+    [
+        "jwt yesterday",
+        "retries since Monday",
+        "the build before 2026-01-12",
+        "kafka 2 days ago",
+        "kafka vor drei Tagen",
+        "kafka vor zwölf Tagen",
+        "kafka три дня назад",
+        "kafka двенадцать дней назад",
+        "사흘 전 배포",
+        "kafka eleven days ago",
+    ],
 )
 def test_what_is_counted_from_now_or_has_a_side_narrows(query, now):
     """Without its words."""

@@ -72,6 +72,14 @@ def test_each_answer_in_a_menu_is_an_entry():
     ]
 
 
+def test_an_answer_says_whether_the_menu_offered_it():
+    menu = {"question": "Which?", "options": [{"label": "Files"}, {"label": "Files, zipped"}]}
+    for answer, offered in (("Files", True), ("Files, zipped, Files", True), ("Mail", False)):
+        data = {"questions": [menu], "answers": {"Which?": answer}}
+        (entry,) = parse_entries(_result("…", data))[1:]
+        assert entry.data is offered, answer
+
+
 def test_an_answer_may_hold_several_choices_and_a_note():
     noted = {
         "answers": {"Which store?": ["Files", "Mail"]},

@@ -239,3 +239,18 @@ def test_a_long_branch_leaves_room_for_the_titles_of_the_last_sessions(place, no
         and "move the retries of the export" in line
         and "someone/a-bra" in line
     )
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_words_of_notes_are_marked_once(place, now, markdown):
+    """Quietly, at the end; a standup without them says nothing of it."""
+    keys = {"session": "s-1", "branch": "queue"}
+    captured(place, "a", "## Done\n\n- commit aaaaaaa: Retry", "2026-11-21T09:00:00Z", **keys)
+    report = worklog.collect_work(place, vault.settings(), "", NIGHT, now, clock.utc)
+    plain = workdays.standup_lines(report, screen.Style(80), markdown)
+    (space,) = report.spaces
+    told = tuple(work._replace(said="Retries", noted="claude-haiku") for work in space.work)
+    report = report._replace(spaces=(space._replace(work=told * 2),))
+    lines = workdays.standup_lines(report, screen.Style(80), markdown)
+    assert lines[-1] == "in part in the words of notes by claude-haiku"
+    assert "\n".join(lines).count("claude-haiku") == 1 and "notes by" not in "\n".join(plain)

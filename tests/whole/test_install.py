@@ -447,7 +447,9 @@ def at_terminal(home: Path, reply: str) -> str:
 @pytest.mark.parametrize(("reply", "provider"), [("y\n", "claude"), ("\n", "off")])
 def test_on_a_terminal_it_asks_once_whether_a_model_may_write_notes(ready, reply, provider):
     """Nothing is on before somebody said so."""
-    assert "Let it write them? [y/N]" in at_terminal(ready, reply)
+    shown = at_terminal(ready, reply)
+    assert "Let it write them? [y/N]" in shown
+    assert "a note costs about 4,700 tokens read and 400 written" in shown
     assert (
         json.loads((ready / ".dayleaf" / "config.json").read_text(encoding="utf-8"))[
             "notes.provider"
