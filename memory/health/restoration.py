@@ -220,9 +220,14 @@ def _is_trust(kept: BackupFile) -> bool:
     return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)
 
 
-def find_held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> HeldBack:
-    """Return the settings and approvals that a restore holds back."""
-    states = () if target.trust else (NEW, DIFFERENT) if replace else (NEW,)
+def find_held_back(
+    path: str, steps: list[Step], target: Target, differing: bool = False
+) -> HeldBack:
+    """Return the settings and approvals that a restore holds back.
+
+    differing: also those of settings files that differ.
+    """
+    states = () if target.trust else (NEW, DIFFERENT) if differing else (NEW,)
     wanted = {
         step.kept.name: step
         for step in steps
@@ -260,7 +265,9 @@ def apply(
     wanted = {
         step.kept.name: step
         for step in steps
-        if step.state in (NEW, BEHIND) or (replace and step.state in (DIFFERENT, FORGOTTEN))
+        if step.state in (NEW, BEHIND)
+        or (replace and step.state in (DIFFERENT, FORGOTTEN))
+        or (target.trust and step.state == DIFFERENT and _is_settings(step.kept.name))
     }
     counts = Counter[str]()
     problems: list[str] = []
@@ -271,6 +278,8 @@ def apply(
             progress(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
+                if step.state == DIFFERENT and not replace:
+                    data = _add_held_settings(data, step.path)
                 counts[_restore_file(step, data, target, tiers, now, held)] += 1
             except FileExistsError:
                 what = "%s: another process has just written it, so it was not restored"
@@ -301,8 +310,8 @@ def _restore_file(
     if _is_settings(step.kept.name) and not target.trust:
         data, back = _split_settings(data, step.path)
         held += [(step.path, key, value) for key, value in back.items()]
-        if back and is_different and files.read(step.path, WHOLE, follow=False) == data:
-            return SAME
+    if is_different and files.read(step.path, WHOLE, follow=False) == data:
+        return SAME
     if is_different:
         tiers.set_aside(step.path, "replaced by a backup", now)
     access = writer.file_mode(_tier_letter(step.kept.name))
@@ -347,6 +356,14 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     if not held:
         return data, held
     return (json.dumps({**others, **present_values}, indent=2) + "\n").encode("ascii"), held
+
+
+def _add_held_settings(data: bytes, path: str) -> bytes:
+    """Return a present settings file with those that a backup's had held back."""
+    present, held = files.read(path, WHOLE, follow=False), _split_settings(data, path)[1]
+    if not held:
+        return present
+    return (json.dumps({**_parse_settings(present), **held}, indent=2) + "\n").encode("ascii")
 
 
 def _parse_settings(data: bytes) -> dict[str, Any]:
