@@ -213,8 +213,9 @@ class Index:
     def _file_topics(self) -> list[list[Any]]:
         from memory.hook import documents
 
-        topics = (doc.topics for doc in self.delta.docs)
-        return documents.count_topics(zip(topics, self.delta.pushable))
+        rows = zip(self.delta.docs, self.delta.pushable)
+        first = ((doc.topics, pushable) for doc, pushable in rows if not doc.ordinal)
+        return documents.count_topics(first)
 
     def by_id(self, id: str) -> segment.Doc | None:
         """Return the first document of the record with an id, or None.
