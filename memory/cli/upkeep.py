@@ -252,12 +252,18 @@ def _restore_backup(call: Call, named: str, path: str) -> int:
             "%s already holds files; --merge adds the new ones, with --replace also those that "
             "differ, --into DIR restores elsewhere" % target.home
         )
-    if any(held) and (options.trust or not (options.json or boundary.is_agent(call.env))):
-        question = [*_format_held(call, target, held), "take it over? type yes: "]
-        if ask_confirmation("\n".join(question)):
-            target = target._replace(trust=True)
-            plan, held = restoration.plan_restore(found, target, path), HeldBack([], 0)
+    if any(held) and _ask_for_held(call, target, held):
+        target = target._replace(trust=True)
+        plan, held = restoration.plan_restore(found, target, path), HeldBack([], 0)
     return _apply_restore(call, path, found, plan, target, held)
+
+
+def _ask_for_held(call: Call, target: Target, held: HeldBack) -> bool:
+    """Show what is held back, and ask whether to restore it too."""
+    if not call.options.trust and (call.options.json or boundary.is_agent(call.env)):
+        return False
+    question = [*_format_held(call, target, held), "take it over? type yes: "]
+    return ask_confirmation("\n".join(question))
 
 
 def _check_restore(call: Call, path: str) -> None:

@@ -262,13 +262,7 @@ def apply(
     path: the backup. tiers: of the target. replace: different files, too. progress: called with
     (files done, files). Raises StoreError where the backup has changed, OSError.
     """
-    wanted = {
-        step.kept.name: step
-        for step in steps
-        if step.state in (NEW, BEHIND)
-        or (replace and step.state in (DIFFERENT, FORGOTTEN))
-        or (target.trust and step.state == DIFFERENT and _is_settings(step.kept.name))
-    }
+    wanted = {step.kept.name: step for step in steps if _is_restored(step, target, replace)}
     counts = Counter[str]()
     problems: list[str] = []
     held: list[tuple[str, str, Any]] = []
@@ -278,9 +272,8 @@ def apply(
             progress(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
-                if step.state == DIFFERENT and not replace:
-                    data = _add_held_settings(data, step.path)
-                counts[_restore_file(step, data, target, tiers, now, held)] += 1
+                whole = data if replace else _keep_present_settings(step, data)
+                counts[_restore_file(step, whole, target, tiers, now, held)] += 1
             except FileExistsError:
                 what = "%s: another process has just written it, so it was not restored"
                 problems.append(what % step.path)
@@ -290,6 +283,13 @@ def apply(
         _restore_folders(found, target)
     written = counts[NEW] + counts[FORGOTTEN]
     return RestoreResult(written, counts[BEHIND], counts[DIFFERENT], problems, held)
+
+
+def _is_restored(step: Step, target: Target, replace: bool) -> bool:
+    """Tell whether a restore writes a step's file."""
+    if step.state == DIFFERENT and target.trust and _is_settings(step.kept.name):
+        return True
+    return step.state in ((NEW, BEHIND, DIFFERENT, FORGOTTEN) if replace else (NEW, BEHIND))
 
 
 def _restore_file(
@@ -358,9 +358,15 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     return (json.dumps({**others, **present_values}, indent=2) + "\n").encode("ascii"), held
 
 
-def _add_held_settings(data: bytes, path: str) -> bytes:
-    """Return a present settings file with those that a backup's had held back."""
-    present, held = files.read(path, WHOLE, follow=False), _split_settings(data, path)[1]
+def _keep_present_settings(step: Step, data: bytes) -> bytes:
+    """Return a differing settings file with a backup's held settings added.
+
+    data: the backup's file, returned for another step.
+    """
+    if step.state != DIFFERENT:
+        return data
+    present = files.read(step.path, WHOLE, follow=False)
+    held = _split_settings(data, step.path)[1]
     if not held:
         return present
     return (json.dumps({**_parse_settings(present), **held}, indent=2) + "\n").encode("ascii")
