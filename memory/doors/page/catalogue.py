@@ -42,8 +42,8 @@ class Card(NamedTuple):
     """The fields of a record that the lists show.
 
     until: end of its time.  session, branch, author: "" for none.  again: a checkpoint
-    without news.  is_handoff: a handoff, current or earlier.  said: the day of the user's wish, "" for other records.  end: its kind as an end
-    of a link, such as `script`.
+    without news.  is_handoff: a handoff, current or earlier.  said: the day of the user's wish, ""
+    for other records.  end: its kind as an end of a link, such as `script`.
     """
 
     name: str
