@@ -162,8 +162,12 @@ def start_refresh(call: Call, stale: bool) -> None:
 
 
 def refresh_touched_scripts(call: Call) -> None:
-    """Read the changed scripts again, so that a search finds their words."""
-    names = material.find_touched_scripts(call.place)
+    """Read the changed scripts again, so that a search finds their words.
+
+    Not in a session, which may not rewrite a person's record.
+    """
+    is_person = call.caller() == authority.PERSON
+    names = material.find_touched_scripts(call.place) if is_person else []
     if names:
         store = call.store()
         refresh_scripts(call, store.each_by(store.read, names))

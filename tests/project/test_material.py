@@ -319,6 +319,8 @@ def test_a_changed_script_is_found_by_its_new_words(ok, run, script, access):
     assert "Count zebras." in read(kept).body
     found = run("recall", "zebras", "--json")
     assert [hit["id"] for hit in json.loads(found.stdout)["hits"]] == [kept["id"]]
+    script.write_text(SCRIPT)
+    assert "could not be read" not in run("recall", "okapi", CLAUDECODE="1").stderr
 
 
 def test_a_script_that_is_only_touched_is_not_written(ok, run, script):
