@@ -226,7 +226,7 @@ mcp() {
   extra mcp "the MCP server's packages"
   "$root/bin/dayleaf" config set mcp on 2>&1 | sed 's/^/  /'
   say
-  say "Other agents: docs/mcp.md has a snippet for each; the command is $root/bin/dayleaf mcp"
+  say "Other agents start the same server, over stdio: $root/bin/dayleaf mcp"
 }
 
 view() {

@@ -72,7 +72,10 @@ def _build_vectors(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _refresh_index(call: Call) -> int:
+    from memory.cli import recall
+
     with call.spinner("comparing the files with the index"):
+        recall.refresh_touched_scripts(call)
         done = builder.refresh(call.place, call.now)
         for tier in _list_readable_tiers(call):
             builder.refresh(tier, call.now)

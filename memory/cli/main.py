@@ -66,7 +66,7 @@ MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of the formats on disk, as in the modules that own them.
 FORMATS_KEPT = {
     **dict.fromkeys(("record", "trust", "ledger", "receipts"), 1),
-    "index": 8,
+    "index": 9,
     "backup": 1,
     "json": 1,
 }

@@ -44,6 +44,8 @@ def recall(call: Call) -> int:
     from memory.recall import batch
 
     words, options, place = " ".join(call.words), call.options, call.place
+    if "resource" in (options.kind or ["resource"]):
+        refresh_touched_scripts(call)
     if options.batch:
         for line in batch.answer_lines(
             map(decode_question, sys.stdin.buffer),
@@ -157,6 +159,18 @@ def start_refresh(call: Call, stale: bool) -> None:
         )
     except OSError as error:
         warn("the refresh could not be started (%s); run `dayleaf index refresh`" % error.strerror)
+
+
+def refresh_touched_scripts(call: Call) -> None:
+    """Read the changed scripts again, so that a search finds their words.
+
+    Not in a session, which may not rewrite a person's record.
+    """
+    is_person = call.caller() == authority.PERSON
+    names = material.find_touched_scripts(call.place) if is_person else []
+    if names:
+        store = call.store()
+        refresh_scripts(call, store.each_by(store.read, names))
 
 
 def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:

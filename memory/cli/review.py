@@ -8,7 +8,7 @@ from typing import Any
 from memory.cli import harvest
 from memory.cli.rule import RULE, SCRIPT, ReviewKind
 from memory.core import StoreError, UsageError
-from memory.core.plaintext import one_line
+from memory.core.plaintext import format_count, one_line
 from memory.store.store import Store
 from memory.terminal.call import Call, ask_choice, finish_decisions, require_person, warn
 from memory.terminal.editor import edit_record
@@ -34,10 +34,21 @@ def review(call: Call) -> int:
         done += decided
     call.indexed()
     finish_decisions(call, done, "nothing")
-    left = len(harvest.list_candidates(store))
-    if left:
-        sys.stderr.write("%s: `dayleaf review`\n" % harvest.format_waiting(left))
+    _print_waiting(call, store)
     return 0
+
+
+def _print_waiting(call: Call, store: Store) -> None:
+    """Print how many rules, scripts and candidates still wait."""
+    left = {
+        "rule": len(RULE.waiting(call, store)),
+        "script": len(SCRIPT.waiting(call, store)),
+        "candidate": len(harvest.list_candidates(store)),
+    }
+    counts = ", ".join(format_count(number, noun) for noun, number in left.items() if number)
+    if counts:
+        verb = "waits" if sum(left.values()) == 1 else "wait"
+        sys.stderr.write("%s %s: `dayleaf review`\n" % (counts, verb))
 
 
 def _ask_decision(matter: ReviewKind, name: str, hindrance: str) -> str:

@@ -31,7 +31,7 @@ from memory.recall.shelf import Shelf
 from memory.store import authority, ledger, redactor, sections
 from memory.store.redactor import strip_private
 from memory.store.store import Store
-from memory.terminal import localtimes, screen
+from memory.terminal import localtimes, results, screen
 from memory.terminal.call import Call, clip_input, find_session_id, suggest_word, unknown_word
 
 MOST_ENTRIES = 100  # of a transcript
@@ -107,7 +107,13 @@ def _print_record(
         "problems": list(found.problems),
         **more,
     }
-    facts = [*facts, ("trouble", "; ".join(found.problems))]
+    facts = [
+        ("state", results.GROUPS.get(shown.group, ("",))[0].partition(", ")[2]),
+        ("because", shown.rationale),
+        ("scope", ", ".join(shown.scope)),
+        *facts,
+        ("trouble", "; ".join(found.problems)),
+    ]
     head = screen.format_record_head(found, call.now, call.style(), facts)
     text = strip_hidden(localtimes.localize_body(found, body)).rstrip("\n")
     return call.answer(value, [*head, "", text, *ways])

@@ -238,7 +238,8 @@ def _restore_backup(call: Call, named: str, path: str) -> int:
         target, empty = _find_target(call, named)
         found = bundle.read_backup(path)
         plan = restoration.plan_restore(found, target, path)
-        held = restoration.find_held_back(path, plan, target, bool(options.replace))
+        differing = bool(options.replace or options.trust)
+        held = restoration.find_held_back(path, plan, target, differing)
     value, lines = _plan_json(found, plan, False), _format_plan(found, plan, target)
     if options.dry_run:
         value.update(held=_held_json(held.settings), approvalsHeld=held.decisions)
@@ -251,12 +252,18 @@ def _restore_backup(call: Call, named: str, path: str) -> int:
             "%s already holds files; --merge adds the new ones, with --replace also those that "
             "differ, --into DIR restores elsewhere" % target.home
         )
-    if any(held) and not options.json and not boundary.is_agent(call.env):
-        question = [*_format_held(call, target, held), "take it over? type yes: "]
-        if ask_confirmation("\n".join(question)):
-            target = target._replace(trust=True)
-            plan, held = restoration.plan_restore(found, target, path), HeldBack([], 0)
+    if any(held) and _ask_for_held(call, target, held):
+        target = target._replace(trust=True)
+        plan, held = restoration.plan_restore(found, target, path), HeldBack([], 0)
     return _apply_restore(call, path, found, plan, target, held)
+
+
+def _ask_for_held(call: Call, target: Target, held: HeldBack) -> bool:
+    """Show what is held back, and ask whether to restore it too."""
+    if not call.options.trust and (call.options.json or boundary.is_agent(call.env)):
+        return False
+    question = [*_format_held(call, target, held), "take it over? type yes: "]
+    return ask_confirmation("\n".join(question))
 
 
 def _check_restore(call: Call, path: str) -> None:
@@ -278,8 +285,8 @@ def _find_target(call: Call, path: str) -> tuple[Target, bool]:
         home = files.real_path(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
             raise UsageError("--into %s: the directory is not empty; name another one" % home)
-        return Target(home, "", options.trust), True
-    target = Target(place.home, place.shared if place.git else "", options.trust)
+        return Target(home, ""), True
+    target = Target(place.home, place.shared if place.git else "")
     return target, restoration.is_empty(place.home)
 
 

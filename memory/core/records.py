@@ -9,7 +9,8 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else
                        the file's time
     tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the
-                                       body is one too; an alias, also of `alias`, is a title
+                                       body is one too, and so are `categories`; an alias, also of
+                                       `alias`, is a title
     links              list of {relation, target}, of `relation: target`, or of `[[target]]`;
                        `[[target]]` in the body is one too, but not in an automatic record: there it
                        is brackets that a command printed
@@ -230,7 +231,7 @@ def _build_record(name: str, data: bytes, mtime: float, page: frontmatter.Page) 
         page.body,
         _find_created(name, meta, mtime, problems),
         _read_instant(meta, "updated", problems) or mtime,
-        tags=parse_labels([meta.get("tags"), *find_tags(own_text)]),
+        tags=parse_labels([meta.get("tags"), meta.get("categories"), *find_tags(own_text)]),
         topics=parse_labels(meta.get("topics")),
         versions=parse_labels(meta.get("versions")),
         links=_collect_links(meta.get("links"), own_text),

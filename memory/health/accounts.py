@@ -148,7 +148,9 @@ def find_disabled_capture(settings: config.Config) -> list[dict[str, str]]:
             "while your settings cannot be read",
             "`dayleaf doctor` names the file to mend",
         ),
-    }.get(source, ("by the " + source, "its capture.enabled switches it on"))
+        "user": ("by you", "`dayleaf config set capture.enabled true` switches it on"),
+        "environment": ("by the environment", "`unset DAYLEAF_CAPTURE_ENABLED` switches it on"),
+    }.get(source, ("by the " + source, "`/plugin` switches it on"))
     return [{"where": where, "remedy": remedy}]
 
 

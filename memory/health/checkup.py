@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from memory.core import IndexFault, config, fastjson, files, frontmatter, layout, walk
 from memory.core.plaintext import format_count
@@ -54,6 +55,7 @@ IGNORED = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", ".dayleaf")
 # one thread to import NumPy saves a third of the child's time
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 TAIL_BYTES = 256 << 10  # bytes of a transcript's end
+VERSION_SECONDS = 5.0  # that `claude --version` may take
 FIRST_WITHOUT_SHELL = (2, 1, 139)  # the first client that starts hooks without a shell
 # what a client older than each version lacks
 LACKING = (
@@ -365,25 +367,47 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
 
 def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     """Report the features that the client lacks, by its newest transcript."""
-    version = _read_client_version(place, env)
+    version, program = _read_client_version(place, env), process.which("claude", env)
+    own = layout.plugin_folder()
+    if shlex.quote(own) != own:
+        yield from _check_plugin_path(own, version or _ask_client_version(program, env))
     if not version:
         return
-    if not process.which("claude", env):
+    if not program:
         yield ok("claude is not on PATH; Claude Code %s wrote the newest transcript here" % version)
         return
-    number, own = tuple(map(int, version.split("."))), layout.plugin_folder()
-    if number < FIRST_WITHOUT_SHELL and shlex.quote(own) != own:
-        what = (
-            "Claude Code %s starts hooks through a shell, which cannot read the path "
-            "%s, so hooks do not run"
-        ) % (version, own)
-        yield fail(what, "`claude update`, or move the folder and run install.sh there")
+    number = _parse_version(version)
     lacks = "; ".join(lack for since, lack in LACKING if number < since)
     if lacks:
         what = "Claude Code %s: %s" % (version, lacks)
-        yield warn(what, "`claude update`; docs/clients.md has the table")
+        yield warn(what, "`claude update`")
     else:
         yield ok("Claude Code " + version)
+
+
+def _parse_version(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _check_plugin_path(own: str, version: str) -> Iterator[Finding]:
+    """Report a path that an older client's shell cannot read; version: "" for unknown."""
+    remedy = "`claude update`, or move the folder and run install.sh there"
+    what = "starts hooks through a shell, which cannot read the path %s, so hooks do not run" % own
+    if not version:
+        first = ".".join(map(str, FIRST_WITHOUT_SHELL))
+        yield warn("Claude Code before %s %s" % (first, what), remedy)
+    elif _parse_version(version) < FIRST_WITHOUT_SHELL:
+        yield fail("Claude Code %s %s" % (version, what), remedy)
+
+
+def _ask_client_version(program: str, env: dict[str, str]) -> str:
+    """Return what `claude --version` tells, or ""."""
+    printed = b""
+    with suppress(OSError, ValueError):
+        argv = [program, "--version"]
+        printed = process.run(argv, b"", VERSION_SECONDS, env, "", 1000).out if program else b""
+    found = re.match(r"\d{1,6}(\.\d{1,6}){2}(?!\S)", printed.decode("utf-8", "replace"), re.A)
+    return found[0] if found else ""
 
 
 def _read_client_version(place: layout.Place, env: dict[str, str]) -> str:

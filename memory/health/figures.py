@@ -372,8 +372,12 @@ def _read_uses(place: layout.Place, since: float) -> Iterator[tuple[str, str, st
 
 
 def read_spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
-    """Return model calls: today's (UTC) with their caps, the last days' by provider."""
-    spent, tomorrow = spend.sum_today(home, now), clock.midnight(now) + clock.DAY
+    """Return model calls: today's (UTC) with their caps, the last days' by provider.
+
+    The caps of digests count no call for a note; these have a cap of their own.
+    """
+    spent, tomorrow = spend.sum_today(home, now, spend.DISTILL), clock.midnight(now) + clock.DAY
+    notes, most_notes = spend.sum_today(home, now, spend.NOTES), settings["notes.dailyCalls"]
     calls, tokens = settings["distill.dailyCalls"], spend.MOST_TOKENS
     used = spent.tokens_in + spent.tokens_out + spent.planned
     return {
@@ -383,6 +387,11 @@ def read_spending(home: str, settings: config.Config, now: float) -> dict[str, A
             "mostTokens": tokens,
             "callsLeft": max(calls - spent.calls, 0),
             "tokensLeft": max(tokens - used, 0),
+            "notes": {
+                **_totals_to_json(notes),
+                "mostCalls": most_notes,
+                "callsLeft": max(most_notes - notes.calls, 0),
+            },
         },
         "days": [
             {"day": day, "provider": provider, **_totals_to_json(total)}

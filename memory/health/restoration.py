@@ -220,9 +220,14 @@ def _is_trust(kept: BackupFile) -> bool:
     return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)
 
 
-def find_held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> HeldBack:
-    """Return the settings and approvals that a restore holds back."""
-    states = () if target.trust else (NEW, DIFFERENT) if replace else (NEW,)
+def find_held_back(
+    path: str, steps: list[Step], target: Target, differing: bool = False
+) -> HeldBack:
+    """Return the settings and approvals that a restore holds back.
+
+    differing: also those of settings files that differ.
+    """
+    states = () if target.trust else (NEW, DIFFERENT) if differing else (NEW,)
     wanted = {
         step.kept.name: step
         for step in steps
@@ -257,11 +262,7 @@ def apply(
     path: the backup. tiers: of the target. replace: different files, too. progress: called with
     (files done, files). Raises StoreError where the backup has changed, OSError.
     """
-    wanted = {
-        step.kept.name: step
-        for step in steps
-        if step.state in (NEW, BEHIND) or (replace and step.state in (DIFFERENT, FORGOTTEN))
-    }
+    wanted = {step.kept.name: step for step in steps if _is_restored(step, target, replace)}
     counts = Counter[str]()
     problems: list[str] = []
     held: list[tuple[str, str, Any]] = []
@@ -271,7 +272,8 @@ def apply(
             progress(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
-                counts[_restore_file(step, data, target, tiers, now, held)] += 1
+                whole = data if replace else _keep_present_settings(step, data)
+                counts[_restore_file(step, whole, target, tiers, now, held)] += 1
             except FileExistsError:
                 what = "%s: another process has just written it, so it was not restored"
                 problems.append(what % step.path)
@@ -281,6 +283,13 @@ def apply(
         _restore_folders(found, target)
     written = counts[NEW] + counts[FORGOTTEN]
     return RestoreResult(written, counts[BEHIND], counts[DIFFERENT], problems, held)
+
+
+def _is_restored(step: Step, target: Target, replace: bool) -> bool:
+    """Tell whether a restore writes a step's file."""
+    if step.state == DIFFERENT and target.trust and _is_settings(step.kept.name):
+        return True
+    return step.state in ((NEW, BEHIND, DIFFERENT, FORGOTTEN) if replace else (NEW, BEHIND))
 
 
 def _restore_file(
@@ -301,8 +310,8 @@ def _restore_file(
     if _is_settings(step.kept.name) and not target.trust:
         data, back = _split_settings(data, step.path)
         held += [(step.path, key, value) for key, value in back.items()]
-        if back and is_different and files.read(step.path, WHOLE, follow=False) == data:
-            return SAME
+    if is_different and files.read(step.path, WHOLE, follow=False) == data:
+        return SAME
     if is_different:
         tiers.set_aside(step.path, "replaced by a backup", now)
     access = writer.file_mode(_tier_letter(step.kept.name))
@@ -347,6 +356,20 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     if not held:
         return data, held
     return (json.dumps({**others, **present_values}, indent=2) + "\n").encode("ascii"), held
+
+
+def _keep_present_settings(step: Step, data: bytes) -> bytes:
+    """Return a differing settings file with a backup's held settings added.
+
+    data: the backup's file, returned for another step.
+    """
+    if step.state != DIFFERENT:
+        return data
+    present = files.read(step.path, WHOLE, follow=False)
+    held = _split_settings(data, step.path)[1]
+    if not held:
+        return present
+    return (json.dumps({**_parse_settings(present), **held}, indent=2) + "\n").encode("ascii")
 
 
 def _parse_settings(data: bytes) -> dict[str, Any]:

@@ -34,6 +34,7 @@ CONVERSATION_BYTES = 1 << 20
 ALL, PUSHED, OTHERS = range(3)  # of the documents: all, what a prompt may get unasked, the rest
 # changed files that are read on the blocking path; beyond it the detached refresh has to
 MOST_INLINE = 32
+MOST_RECOUNTED = 64  # documents with a term, beyond which replaced ones hardly weigh
 
 
 def segment_path(place: Place) -> str:
@@ -159,9 +160,16 @@ class Index:
         return self._entries[term]
 
     def df(self, term: str) -> int:
-        """Return the document frequency of a term, replaced documents included."""
-        entry = self.entry(term)
-        return (entry[1] if entry else 0) + len(self.delta.search(term))
+        """Return the document frequency of a term.
+
+        Replaced documents count where more than MOST_RECOUNTED hold it.
+        """
+        entry, found = self.entry(term), len(self.delta.search(term))
+        if entry is None:
+            return found
+        if self.delta.gone and entry[1] <= MOST_RECOUNTED:
+            return found + len(self.live(self.postings(term, ALL)[0]))
+        return found + entry[1]
 
     def doc(self, number: int) -> segment.Doc:
         """Return a document by its number.
@@ -205,8 +213,9 @@ class Index:
     def _file_topics(self) -> list[list[Any]]:
         from memory.hook import documents
 
-        topics = (doc.topics for doc in self.delta.docs)
-        return documents.count_topics(zip(topics, self.delta.pushable))
+        rows = zip(self.delta.docs, self.delta.pushable)
+        first = ((doc.topics, pushable) for doc, pushable in rows if not doc.ordinal)
+        return documents.count_topics(first)
 
     def by_id(self, id: str) -> segment.Doc | None:
         """Return the first document of the record with an id, or None.

@@ -25,7 +25,7 @@ import stat as modes
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from memory.core import StoreError, clock, files, frontmatter, records
+from memory.core import StoreError, clock, files, frontmatter, records, walk
 from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.project import otherfiles
@@ -40,6 +40,7 @@ LIMIT = 63 << 20  # bytes of a source: its record stays below 64 MiB
 SCRIPT = "## Script"
 FRESH, STALE, GONE = "fresh", "stale", "gone"
 DESCRIPTION_LINES, HEAD_LINES = 40, 200
+MOST_LISTED, HEAD_BYTES = 500, 4096  # resources whose times are compared; read of each
 _SPECIAL = (
     (modes.S_ISDIR, "a directory"),
     (modes.S_ISFIFO, "a fifo"),
@@ -385,6 +386,27 @@ def compare_with_source(record: Record, place: Place) -> ResourceState:
         return ResourceState(FRESH, "", source)
     why = "changed since it was read" if record.meta.get("checksum") else "never read"
     return ResourceState(STALE, why, source)
+
+
+def find_touched_scripts(place: Place) -> list[str]:
+    """Return the names of scripts that may have changed since they were read.
+
+    By their times alone; of at most MOST_LISTED resources, and none that is shared.
+    """
+    found = []
+    for name, *_ in walk.walk(place, ("resource",))[0][:MOST_LISTED]:
+        try:
+            data = place.read(name, HEAD_BYTES)[0]
+            if name[:1] == SHARED or b"script" not in data:
+                continue
+            record = records.from_bytes_fast(name, data, 0.0)
+            read_at = clock.parse(records.meta_text(record, "refreshed")) or 0.0
+            path = _resolve_path(record.path, record.tier, place)
+            if resource_type(record) == "script" and os.stat(path).st_mtime >= read_at:
+                found.append(name)
+        except (OSError, ValueError, StoreError):
+            continue
+    return found
 
 
 def refresh_script(store: Store, record: Record) -> Record:

@@ -37,6 +37,7 @@ _RESERVED_KEYS = frozenset(
 )
 # `2016-05-05/101530_x.md`, `2016-05-05.md`; `20200517.md`, `202005171230.md`
 _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_. -])")
+_GLOBS = re.compile(rb"^(globs:[ \t]*)([*!{][^\r\n]*)", re.M)
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(\d{4}|\d{6})?(?!\d)")
 
 
@@ -137,14 +138,15 @@ class _ImportArguments(NamedTuple):
 
 
 def _draft_note(given: _ImportArguments, source: Source, path: str, data: bytes) -> Draft | Skip:
-    page, root = frontmatter.parse(data), given.root
+    readable = _quote_globs(data) if source.name.endswith(".mdc") else data
+    page, root = frontmatter.parse(readable), given.root
     meta = page.meta
     kind = _find_kind(meta, given.kind, root, source)
     skip = _check_skip(source, path, kind, page, given.active)
     if skip:
         return skip
     extra = _build_frontmatter(given, source, path, meta, kind, data)
-    read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
+    read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], readable, 0.0)
     problems = _collect_problems(read, extra)
     named_agent = str(meta.get("source")).lower() in records.SOURCES[1:]
     by_agent = given.author == "agent" or kind == "checkpoint" or named_agent
@@ -154,6 +156,15 @@ def _draft_note(given: _ImportArguments, source: Source, path: str, data: bytes)
         extra["aliases"] = list(dict.fromkeys([*records.parse_labels(meta.get("aliases")), named]))
     author = "agent" if by_agent else "human"
     return Draft(kind, title, page.body, read.tags, author, extra, problems)
+
+
+def _quote_globs(data: bytes) -> bytes:
+    """Quote the patterns in a Cursor rule's head, which are no YAML."""
+
+    def quote(found: re.Match[bytes]) -> bytes:
+        return b"%s'%s'" % (found[1], found[2].replace(b"'", b"''"))
+
+    return _GLOBS.sub(quote, data, 1)
 
 
 def _collect_problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:

@@ -5,16 +5,16 @@
 
 A record's `versions` are the directory's name, or `unversioned`, or below `shared` all versions of
 the tree; a file directly in `docs/` or `scripts/` has none.  Outside these two, a file's name or
-first line makes it a script.  A directory may hold several trees, one a project; the project's name
-becomes a tag.
+first line makes it a script.  A directory without these two may hold several trees, one a project;
+the project's name becomes a tag.  Its own `shared/` belongs to all of them.
 """
 
 from __future__ import annotations
 
 import os
 from functools import partial
-from itertools import islice
-from typing import Any, Iterator, NamedTuple
+from itertools import chain, islice
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from memory.core import UsageError, clock, files
 from memory.core.layout import Place
@@ -26,7 +26,8 @@ FROM = "tree"
 DOC, SCRIPT = "doc", "script"
 COUNTED = 10_000  # files that were left out, at most
 SHARED, UNVERSIONED = "shared", "unversioned"
-_TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
+_VERSIONED = {"docs": DOC, "scripts": SCRIPT}
+_TYPES = {**_VERSIONED, SHARED: "", UNVERSIONED: ""}
 
 
 class TreeFile(NamedTuple):
@@ -55,13 +56,15 @@ def find_tree(root: str) -> Tree:
             "docs/{version}/… or scripts/{version}/…" % root
         )
     tree = Tree(root, [], [])
+    versions = {prefix: _find_versions(root + "/" + prefix) for prefix in inner}
+    if "" in versions:
+        versions[""] = tuple(sorted({*chain.from_iterable(versions.values())}))
     for prefix in inner:
-        versions = _find_versions(root + "/" + prefix)
         for top in _TYPES:
             if not os.path.isdir(root + "/" + prefix + top):
                 continue
             if files.is_inside(root + "/" + prefix + top, root):
-                _add_folder(tree, prefix, top, versions)
+                _add_folder(tree, prefix, top, versions[prefix])
             else:
                 tree.skipped.append(Skip(prefix + top, *otherfiles.LINKED))
     tree.found.sort(key=lambda found: found.source.name)
@@ -79,13 +82,15 @@ def count_outside(tree: Tree) -> int:
 
 
 def _find_prefixes(root: str) -> list[str]:
-    if _is_tree(root):
-        return [""]
-    return [entry + "/" for entry in _list_folders(root) if _is_tree(root + "/" + entry)]
+    own = [""] if _is_tree(root) else []
+    if _is_tree(root, _VERSIONED):
+        return own
+    entries = [entry for entry in _list_folders(root) if entry not in _TYPES]
+    return [*own, *(entry + "/" for entry in entries if _is_tree(root + "/" + entry))]
 
 
-def _is_tree(path: str) -> bool:
-    return any(os.path.isdir(path + "/" + name) for name in _TYPES)
+def _is_tree(path: str, tops: Iterable[str] = _TYPES) -> bool:
+    return any(os.path.isdir(path + "/" + name) for name in tops)
 
 
 def _list_folders(path: str) -> list[str]:
@@ -94,7 +99,7 @@ def _list_folders(path: str) -> list[str]:
 
 
 def _find_versions(tree: str) -> tuple[str, ...]:
-    tops = [tree + top for top in ("docs", "scripts") if files.is_inside(tree + top, tree)]
+    tops = [tree + top for top in _VERSIONED if files.is_inside(tree + top, tree)]
     names = {name for top in tops for name in _list_folders(top)}
     return tuple(sorted(name for name in names if name not in _TYPES and _is_version(name)))
 

@@ -28,7 +28,8 @@ def wrap_value(name: str, text: str, margin: int, columns: int) -> list[str]:
 
 def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Format the figures of `stats` (`figures.collect_figures`)."""
-    if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
+    calls = value["spend"]["calls"] + value["spend"]["notes"]["calls"]
+    if not (value["records"] or value["sessions"] or value["hooks"] or calls):
         since = value["since"] and " since " + value["since"]
         return ['nothing to count yet%s: `dayleaf learn "…"` keeps the first learning' % since]
     parts = (_format_records, _format_pushes, _format_ranks, _format_times, _format_uses)
@@ -131,15 +132,22 @@ def _format_uses(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def _list_spend(spent: dict[str, Any]) -> list[list[str]]:
-    failed = ", %(failed)d failed" % spent if spent["failed"] else ""
-    calls = "%(calls)d of %(mostCalls)d{}, %(callsLeft)d left" % spent
     unknown = "; unknown for " + format_count(spent["unknown"], "call")
     tokens = "{tokensIn:,} read, {tokensOut:,} written; {mostTokens:,} allowed, {tokensLeft:,} left"
+    notes = spent["notes"]
     return [
-        ["model calls today", calls.format(failed)],
+        ["model calls today", _format_calls(spent)],
         ["tokens today", tokens.format(**spent) + unknown * bool(spent["unknown"])],
-        ["cost today, at list price", "$%.4f" % spent["dollars"]],
+        ["calls for notes today", _format_calls(notes)],
+        ["tokens for notes today", "{tokensIn:,} read, {tokensOut:,} written".format(**notes)],
+        ["cost today, at list price", "$%.4f" % (spent["dollars"] + notes["dollars"])],
     ]
+
+
+def _format_calls(spent: dict[str, Any]) -> str:
+    failed = ", %(failed)d failed" % spent if spent["failed"] else ""
+    calls = "%(calls)d of %(mostCalls)d{}, %(callsLeft)d left" % spent
+    return calls.format(failed)
 
 
 def _format_days(days: list[dict[str, Any]]) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from harness import talks, vault
-from harness.command import one_line_error
+from harness.command import on_terminal, one_line_error
+from harness.vault import put
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
@@ -156,6 +158,18 @@ def test_a_title_with_a_number_sign_is_still_found(ok, place):
     vault.put(place, "p/learnings/fix.md", "'Fix #12'", "It was the cache.", id="l-fix")
     vault.put(place, "p/learnings/a#3.md", "Cache", "It was cold.", id="l-path")
     assert "l-fix" in ok("show", "Fix #12") and "l-path" in ok("show", "a#3")
+
+
+def test_a_rule_is_shown_with_its_state_reason_and_scope(ok, env, project, place):
+    """As recall shows it, whatever a person decided."""
+    put(place, "p/rules/r-1.md", "Sort by id", "", tags="[api]", rationale="Pages stay stable")
+    head = ok("show", "r-1")
+    for name, value in (("because", "Pages stay stable"), ("scope", "api")):
+        assert re.search("(?m)^%s +%s$" % (name, value), head), head
+    assert re.search("(?m)^state +waits for review$", head)
+    for word, state in (("approve", "follow this"), ("reject", "rejected")):
+        assert on_terminal(["rule", word, "r-1"], env, project, ["yes"])[0] == 0
+        assert re.search("(?m)^state +%s$" % state, ok("show", "r-1"))
 
 
 def test_feedback_takes_a_title_of_several_words(ok, run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from harness.pushes import hooked, push
 from harness.vault import touch
 
@@ -130,3 +131,19 @@ def test_a_record_tells_what_it_was_put_into(place, now):
         len(accounts.find_pushes(place, "l-1", 1)) == 1
         and accounts.find_pushes(place, "l-2", 5) == []
     )
+
+
+@pytest.mark.parametrize("by", ["you", "the environment"])
+def test_what_switches_capture_off_comes_with_the_command_against_it(run, ok, by):
+    """It is the one that works."""
+    more = {"DAYLEAF_CAPTURE_ENABLED": "false"} if by != "you" else {}
+    if by == "you":
+        ok("config", "set", "capture.enabled", "false")
+    (row,) = json.loads(run("status", "--json", **more).stdout)["unkept"]
+    assert row["where"] == "by " + by
+    command = row["remedy"].split("`")[1]
+    if by == "you":
+        run(*command.split()[1:])
+    else:
+        del more[command.split()[1]]
+    assert json.loads(run("status", "--json", **more).stdout)["unkept"] == []

@@ -89,7 +89,7 @@ def test_a_backup_comes_back_byte_for_byte(ok, env, project, filled):
     before = closed(snapshot(filled))
     assert "read back" in ok("backup", FILE, "--here")
     emptied(filled)
-    status, said = on_terminal(["restore", "./" + FILE, "--trust"], env, project)
+    status, said = on_terminal(["restore", "./" + FILE, "--trust"], env, project, ["yes"])
     assert (status, snapshot(filled)) == (0, before)
     assert "restored" in said
     assert "Retries need a jitter" in ok("recall", "jitter")
@@ -215,10 +215,14 @@ def test_approvals_come_back_only_with_a_person(run, ok, env, project, place, fi
         place.home, place.key, "r-1", "0" * 64, "reject", "tester", 1795271999.0
     )
     rejected = path.read_text()
-    assert on_terminal(["restore", "./" + FILE, "--merge", "--trust"], env, project)[0] == 0
+    assert (
+        on_terminal(["restore", "./" + FILE, "--merge", "--trust"], env, project, ["yes"])[0] == 0
+    )
     assert path.read_text() == rejected
     path.unlink()
-    assert on_terminal(["restore", "./" + FILE, "--merge", "--trust"], env, project)[0] == 0
+    assert (
+        on_terminal(["restore", "./" + FILE, "--merge", "--trust"], env, project, ["yes"])[0] == 0
+    )
     assert path.read_text() == approved
 
 

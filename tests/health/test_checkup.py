@@ -220,6 +220,24 @@ def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(
     assert found[-1][:2] == (OK, "Claude Code " + version)
 
 
+@pytest.mark.parametrize(
+    ("wrote", "tells", "found"),
+    [(["2.1.100"], "", FAIL), ([], "2.1.112", FAIL), ([], "2.1.329", ""), ([], "", WARN)],
+)
+def test_a_path_with_a_blank_is_told_of_a_client_that_wrote_nothing_yet(
+    examine, project, tmp_path, monkeypatch, wrote, tells, found
+):
+    """Or is not on PATH; one of an unknown version may be old."""
+    monkeypatch.setattr(layout, "plugin_folder", lambda: "/opt/my plugin")
+    told = written(project, tmp_path, wrote)
+    if tells:
+        (tmp_path / "claude").write_text("#!/bin/sh\necho '%s (Claude Code)'\n" % tells)
+    else:
+        told["PATH"] = "/nonexistent"
+    checks = [verdict for verdict, text, _ in examine("client", **told) if "/opt/my" in text]
+    assert checks == [found] * bool(found)
+
+
 def test_programs_on_the_path(examine, tmp_path):
     """Models and the command are looked for on PATH; another copy's command is named."""
     for name in ("claude", "dayleaf"):

@@ -5,12 +5,14 @@ and the ledgers.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from harness.pushes import push
 from harness.vault import put, settings
 
 from memory.core import attempts, clock, config, walk
+from memory.distill import spend
 from memory.health import examination, figures
 from memory.hook import receipts
 from memory.index import builder
@@ -30,6 +32,19 @@ def test_a_new_place_says_so_in_one_line(ok):
     assert ok("stats") == 'nothing to count yet: `dayleaf learn "…"` keeps the first learning\n'
     assert ok("stats", "--since", "2026-11-20").count("\n") == 1
     assert json.loads(ok("stats", "--json"))["records"] == {}
+
+
+def test_notes_use_nothing_of_the_cap_of_digests(place, now):
+    """Each purpose has its own line; the cost is that of both."""
+    for purpose in (spend.NOTES, spend.NOTES, spend.DISTILL):
+        row = ("claude", "small", 1000, 100, 0.5)
+        spend.append_call(place.home, now, *row, purpose=purpose)
+    said = "\n".join(told(place, now))
+    for line in ("model calls today  +1 of 50, 49 left", "notes today  +2 of 40, 38 left"):
+        assert re.search(line, said), said
+    assert "$1.5000" in said
+    spent = figures.read_spending(place.home, settings(), now)["today"]
+    assert (spent["tokensIn"], spent["notes"]["tokensIn"]) == (1000, 2000)
 
 
 def test_records_are_counted_by_kind_topic_and_week(place, now):

@@ -134,9 +134,23 @@ def test_a_person_takes_them_over(run, env, project, place, evil):
         and "terminal" in done.stderr
         and not Path(place.home, "config.json").exists()
     )
-    status, said = on_terminal(["restore", evil, "--trust"], env, project)
-    assert status == 0 and "held back" not in said
+    words = ["restore", evil, "--trust"]
+    status, said = on_terminal(words, env, project, ["no"])
+    assert status == 0 and "held back 'redact.enabled'" in said and "held back" in said
+    assert kept(place.home) == OURS
+    status, said = on_terminal([*words, "--merge"], env, project, ["yes"])
+    assert status == 0 and said.index("held back 'distill.command'") < said.index("type yes")
     assert kept(place.home) == config.flatten(SETTINGS)
+
+
+def test_what_was_held_back_comes_into_settings_that_differ(ok, env, project, place, evil):
+    """And the person's other settings stay."""
+    ok("restore", evil)
+    ok("config", "set", "load.top", "2")
+    status, _ = on_terminal(["restore", evil, "--merge", "--trust"], env, project, ["yes"])
+    assert status == 0 and kept(place.home) == {**config.flatten(SETTINGS), "load.top": 2}
+    again = on_terminal(["restore", evil, "--merge", "--trust"], env, project)
+    assert "type yes" not in again[1] and "0 files" in again[1]
 
 
 def test_into_another_directory_they_wait_too(ok, tmp_path, evil):

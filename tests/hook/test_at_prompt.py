@@ -7,6 +7,7 @@ import re
 
 import pytest
 from harness import vault
+from harness.hook import push
 
 from memory.core import IndexFault, approvals, clock, records, tokeniser
 from memory.hook import at_prompt, fence, loader, segment
@@ -43,6 +44,18 @@ def test_a_small_store_is_loaded_whole(session, place, now):
     assert block.startswith('<dayleaf-memory part="brief" tag="') and block.endswith(
         "</dayleaf-memory>"
     )
+
+
+def test_an_edited_learning_comes_with_the_next_prompt(env, project, place, now):
+    """In a store so small that its replaced text would make its words common."""
+    vault.put(place, "p/learnings/nginx.md", "About nginx", "The proxy waits.")
+    said = "Kafka offsets are committed after the batch"
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", said + ".")
+    builder.build(place, now)
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", said + " twice.")
+    prompt = "when are the kafka offsets committed?"
+    answer = push(env, project, "UserPromptSubmit", "s1", prompt=prompt, prompt_id="p1")
+    assert said + " twice." in answer["hookSpecificOutput"]["additionalContext"]
 
 
 def test_what_does_not_fit_is_named(session, place, now):

@@ -391,7 +391,7 @@ def test_one_review_goes_through_rules_and_candidates(ok, decide, place):
     shown = decide("review", answers=["q"])
     assert (
         "nothing was decided on" in shown
-        and "3 candidates wait: `dayleaf review`" in shown
+        and "1 rule, 3 candidates wait: `dayleaf review`" in shown
         and "On kafka." not in shown
     )
     shown = decide("review", answers=["yes", "y", "no", "s"])

@@ -79,6 +79,16 @@ def test_without_an_index_the_files_are_read(store):
     assert not os.path.exists(store.cache)
 
 
+def test_topics_count_records_with_and_without_an_index(place, now):
+    """However many pieces a long one has."""
+    pieces = "\n\n".join("## Part %d\n\n%s" % (n, "long words " * 300) for n in range(3))
+    vault.put(place, "p/learnings/big.md", "Big", pieces, tags="[big]")
+    counted = [row for row in vault.built(place, now).lists("brief")["topics"] if row[0] == "big"]
+    read = indexview.build_from_files(place, 10)
+    assert len(read.delta.docs) > 1 and counted == [["big", 1, 1]]
+    assert [row for row in read.lists("brief")["topics"] if row[0] == "big"] == counted
+
+
 def test_a_hook_reads_of_conversations_what_it_asks_for_and_compares_none(place, now):
     """What the log says of them, but not their files and folders."""
     vault.learnings(place, 3)

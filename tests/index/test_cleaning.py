@@ -80,7 +80,7 @@ def test_a_note_that_changes_while_a_session_runs_gives_no_private_part(world, p
     run("index", "build")
     written(place.private, "zed.md", NOTE + "More of Zed and his FTP uploads.\n")
     written(place.private, "toucan.md", PART)
-    said = ask(world, project, ASKED)
+    said = ask(world, project, LIMIT) + ask(world, project, ASKED, "s3")
     assert "toucan limit is 10" in said and PASSWORD not in said and PIN not in said
 
 

@@ -4,6 +4,7 @@ cannot be one is refused.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -304,6 +305,22 @@ def test_a_script_is_read_again_on_access(ok, run, script, access):
     assert done.returncode == 0 and (access[-1] != "show" or "Count zebras." in done.stdout)
     assert "Count zebras." in read(kept).body and "Count lines" not in read(kept).body
     assert [hit["id"] for hit in ok("search", "zebras")["hits"]] == [kept["id"]]
+
+
+@pytest.mark.parametrize(
+    "access", [("recall", "zebras"), ("resource", "search", "zebras"), ("index", "refresh")]
+)
+def test_a_changed_script_is_found_by_its_new_words(ok, run, script, access):
+    """Its time is compared before a search; what was read meanwhile is not read again."""
+    kept = ok("add", str(script))
+    script.write_text(SCRIPT.replace("Count lines.", "Count zebras."))
+    done = run(*access)
+    assert done.returncode == 0 and (access[0] == "index" or "zebras" in done.stdout)
+    assert "Count zebras." in read(kept).body
+    found = run("recall", "zebras", "--json")
+    assert [hit["id"] for hit in json.loads(found.stdout)["hits"]] == [kept["id"]]
+    script.write_text(SCRIPT)
+    assert "could not be read" not in run("recall", "okapi", CLAUDECODE="1").stderr
 
 
 def test_a_script_that_is_only_touched_is_not_written(ok, run, script):

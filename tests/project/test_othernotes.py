@@ -93,6 +93,21 @@ def test_a_note_is_called_as_its_file_is(tree, ok, took, place):
     assert "Another title" in ok("recall", "gibbon")
 
 
+def test_the_heads_of_sites_and_of_cursor_are_read(tree, took, ok, place):
+    """Categories are tags, a rule's description is found, and its patterns are no fault."""
+    tree("post.md", "---\ntitle: Post\ntags: [a]\ncategories:\n- web\n- a\n---\n\nIt is so.\n")
+    rule = "---\ndescription: For okapi pages\nglobs: %s\n---\n\n# %s\n\nBe brief.\n"
+    globs = {"One": "*.ts, *'s.tsx", "Two": "{a,b}/*.ts", "Three": "src/*.ts"}
+    for name, glob in globs.items():
+        tree(name + ".mdc", rule % (glob, name))
+    found = took("dir", tree.root)
+    assert counts(found) == (4, 0, 0, 0) and not found["troubled"]
+    pages = kept(place, "learnings")
+    assert {name: pages[name].meta["globs"] for name in globs} == globs
+    assert json.loads(ok("show", "post", "--json"))["tags"] == ["a", "web"]
+    assert len(json.loads(ok("recall", "okapi", "--json"))["hits"]) == 3
+
+
 def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
     """In a project's root, or named themselves; checkpoints keep their instants."""
     for name, text in (

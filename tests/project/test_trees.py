@@ -132,6 +132,21 @@ def test_trees_side_by_side_are_taken_together(tree, took):
     assert counts(took("tree", tree.root)) == (2, 0, 0, 0)
 
 
+def test_projects_stand_beside_what_they_share(tree, ok, took, place):
+    """What all share is of every version; that it comes later makes nothing of theirs gone."""
+    tree("jira/docs/v1/a.md", "# A\n")
+    tree("utils/scripts/v2/b.sh", "echo\n")
+    assert counts(took("tree", tree.root)) == (2, 0, 0, 0)
+    tree("shared/c.md", "# C\n")
+    tree("shared/docs/d.md", "# D\n")
+    tree("unversioned/e.md", "# E\n")
+    found = took("tree", tree.root)
+    assert counts(found) == (3, 2, 0, 0) and (found["gone"], found["left_out"]) == ([], 0)
+    pages = kept(place)
+    assert pages["C"].meta["versions"] == ["v1", "v2"] and not pages["C"].meta.get("tags")
+    assert pages["A"].meta["tags"] == ["jira"] and pages["E"].meta["versions"] == ["unversioned"]
+
+
 def test_the_project_of_several_trees_is_a_tag(tree, took, place):
     """A search narrows by it; one tree alone has no project."""
     tree("shop api/docs/v1/a.md", "---\ntags: [x]\n---\n\n# Orders\n")

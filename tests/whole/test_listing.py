@@ -4,6 +4,7 @@ client makes.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import struct
@@ -194,3 +195,16 @@ def test_the_description_lets_a_user_expect_every_hook_and_access():
         "four Python packages" in said
         and len([row for row in packages if "python_version" not in row]) == 4
     )
+
+
+def test_no_message_names_a_page_that_an_install_leaves_out():
+    """Of the modules and of the set-up; a comment may."""
+    told = [line for line in (ROOT / "install.sh").read_text().split("\n") if line[:1] != "#"]
+    for path in sorted((ROOT / "memory").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                node.value.value = ""  # a docstring
+        if path.name != "registry.py":
+            told += [n.value for n in ast.walk(tree) if isinstance(getattr(n, "value", 0), str)]
+    assert len(told) > 5000 and [text for text in told if re.search(r"docs/\w+\.md", text)] == []

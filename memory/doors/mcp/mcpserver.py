@@ -214,7 +214,8 @@ TOOLS: dict[str, Tool] = {
     "index_status": Tool("Counts and state of the memory.", (), mcptools.index_status),
     "remember": Tool(
         "Keep a learning (cause and effect, reusable) as a candidate for the user, a "
-        "checkpoint (what was done), or a note of this session (JSON as docs/notes.md has it).",
+        "checkpoint (what was done), or a note of this session (JSON: title, summary, and lists "
+        "decisions, lessons, standing, next, open, dead_ends of {text, quote, turn}).",
         (
             Arg("text", needed=True),
             Arg("kind", "learning|checkpoint|note"),

@@ -68,7 +68,7 @@ def _report_missing_client(words: list[str], env: dict[str, str], on: bool) -> s
         return "Claude Code starts no `dayleaf mcp`"
     raise DayleafError(
         "Claude Code is not on PATH, so nothing was changed; run this where it is: %s%s"
-        % (shlex.join(words), "; docs/mcp.md has what other agents need" if on else "")
+        % (shlex.join(words), "; other agents start `dayleaf mcp` too" if on else "")
     )
 
 

@@ -42,8 +42,8 @@ class Card(NamedTuple):
     """The fields of a record that the lists show.
 
     until: end of its time.  session, branch, author: "" for none.  again: a checkpoint
-    without news.  said: the day of the user's wish, "" for other records.  end: its kind as an end
-    of a link, such as `script`.
+    without news.  is_handoff: a handoff, current or earlier.  said: the day of the user's wish, ""
+    for other records.  end: its kind as an end of a link, such as `script`.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Card(NamedTuple):
     active: bool
     labels: Sequence[str]
     again: bool
+    is_handoff: bool
     said: str
     end: str
 
@@ -282,6 +283,7 @@ def make_card(record: Record) -> Card:
         record.active,
         list(dict.fromkeys((*record.topics, *record.tags))),
         record.kind == "checkpoint" and handoffs.is_repetition(record),
+        handoffs.is_handoff(record),
         text(wishes.SAID) if record.kind == "rule" else "",
         record.end,
     )

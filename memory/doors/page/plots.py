@@ -10,8 +10,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from memory.core import clock
-from memory.core.layout import DATED_KINDS, Place
+from memory.core.layout import Place
 from memory.doors.page.catalogue import Card, Catalogue, GivenRecords
+from memory.doors.page.timeline import list_entries
+from memory.hook.context import ALWAYS
 from memory.store import ledger
 
 DAYS, WEEKS = 35, 80  # at most, of a chart by days, by weeks; longer ones count by months
@@ -114,7 +116,7 @@ def _round_up(most: float) -> float:
 
 
 class Topic(NamedTuple):
-    """A topic over time; cells: (period, records, shade from 0 to 1)."""
+    """A topic over time; cells: (period, sessions and records, shade from 0 to 1)."""
 
     name: str
     total: int
@@ -150,7 +152,7 @@ def make_figures(
             make_chart("Sessions", periods, ("sessions",), periods.count_by_period(begun)),
             *_chart_given(since_given, given, used),
         ],
-        "topics": _count_topics(periods, cards),
+        "topics": _count_topics(periods, catalogue),
         "kinds": Counter(card.kind for card in cards).most_common(),
         "rows": [Row(id, titles.get(id, id), number, uses[id]) for id, number in most_given],
         "known_ids": titles.keys(),
@@ -213,12 +215,12 @@ def _chart_given(
     ]
 
 
-def _count_topics(periods: Periods, cards: Sequence[Card]) -> list[Topic]:
+def _count_topics(periods: Periods, catalogue: Catalogue) -> list[Topic]:
+    """Count the sessions and other records of each topic, by period."""
     counts: dict[str, Counter[int]] = {}
-    for card in cards:
-        if card.kind not in DATED_KINDS:
-            for label in card.labels:
-                counts.setdefault(label, Counter())[periods.at(card.created)] += 1
+    for entry in list_entries(catalogue):
+        for label in {label for card in entry.cards for label in card.labels} - {ALWAYS}:
+            counts.setdefault(label, Counter())[periods.at(entry.began)] += 1
     totals = sorted(((sum(c.values()), name) for name, c in counts.items()), reverse=True)
     most = max((max(counts[name].values()) for _, name in totals[:TOPICS]), default=1)
     return [

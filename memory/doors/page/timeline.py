@@ -75,8 +75,8 @@ def list_entries(catalogue: Catalogue) -> list[Entry]:
 def _make_entries(catalogue: Catalogue) -> list[Entry]:
     found = []
     for key, cards in catalogue.sessions().items():
-        newest = choose_card(cards)
-        at, began = max(card.until for card in cards), min(card.created for card in cards)
+        newest, lived = choose_card(cards), _drop_handoffs(cards)
+        at, began = max(card.until for card in lived), min(card.created for card in lived)
         author = catalogue.author(newest)
         found.append(Entry(at, began, key, SESSION, newest.branch, author, cards))
     found += [
@@ -91,8 +91,14 @@ def _sort_key(entry: Entry) -> tuple[float, str]:
     return -entry.at, entry.key
 
 
+def _drop_handoffs(cards: Sequence[Card]) -> Sequence[Card]:
+    """Drop handoffs, which may be days younger than their session, unless all are."""
+    return [card for card in cards if not card.is_handoff] or cards
+
+
 def choose_card(cards: Sequence[Card]) -> Card:
     """Choose a session's newest checkpoint with news, else its newest card."""
+    cards = _drop_handoffs(cards)
     checkpoints = [card for card in cards if card.kind == "checkpoint"]
     with_news = [card for card in checkpoints if not card.again]
     return max(with_news or checkpoints or cards, key=lambda card: (card.created, card.id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import page, pushes, vault
+from harness import conversations, page, pushes, vault
 
 from memory.core import clock
 from memory.doors.page import plots
@@ -40,6 +40,16 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
     assert {one.unit for one in old["charts"][1:]} == {"day"}, "the first gift is of these days"
     (topic,) = [one for one in old["topics"] if one.name == "build"]
     assert topic.cells[0] == ("2021-03", 1, 1.0) and topic.total == 2
+
+
+def test_a_topic_counts_each_session_once(own):
+    """Of its cards with the topic; what every session has is no topic."""
+    for number, session in enumerate(("two", "two", "three")):
+        day = "2026-11-1%d" % (number + 7)
+        conversations.noted(own.place, session, day, "x", id="c%d" % number, tags="[oak, always]")
+    own.now += 9
+    topics = {one.name: one.total for one in own.pages.stats().values["topics"]}
+    assert topics["oak"] == 2 and "always" not in topics
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from harness import conversations, page, vault
 
 from memory.core import UsageError
 from memory.doors.page import sheets
-from memory.doors.page.timeline import Filter
+from memory.doors.page.timeline import Filter, list_branches
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 DAY = "2026-11-20T09:00:00Z"
@@ -42,6 +42,18 @@ def test_the_timeline_is_filtered_by_kind_branch_author_words_and_date(own):
     assert {"four", "l-zebra"} <= set(shown(kind="all"))
     with pytest.raises(UsageError, match="'zebra' is not a day"):
         shown(since="zebra")
+
+
+def test_a_handoff_moves_its_session_to_no_other_day_or_branch(own):
+    """It may be written long after, on the branch of another day; alone it is an entry."""
+    key = {"trigger": "handoff", "branch": "else", "created": "2026-11-21T13:00:00Z"}
+    for session in ("one", "alone"):
+        conversations.noted(
+            own.place, session, "2026-11-21", "Go on.", id="c-" + session * 2, **key
+        )
+    own.now += 9
+    assert ids(own.pages.timeline()) == ["alone", "four", "three", "two", "one"]
+    assert [branch.sessions for branch in list_branches(own.pages.catalogue)][:2] == [1, 3]
 
 
 def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
