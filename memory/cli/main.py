@@ -242,13 +242,13 @@ def _store_suggestion(call: Call, refused: PersonsRecord) -> int:
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
     """Run an accepted suggestion; raise UsageError if no session may type it."""
-    from memory.store import authority
+    from memory.store import permissions
 
     name, used = spellings.parse_verb(words) if words else ("", 0)
     if name not in VERBS:
         raise UsageError("it suggests no command of dayleaf; reject it")
     read_call(name, VERBS[name], words[used:], env, now).require(
-        VERBS[name].options, authority.SESSION
+        VERBS[name].options, permissions.SESSION
     )
     return _run_verb(name, words[used:], env, now)
 

@@ -12,7 +12,7 @@ from memory.index import backend
 from memory.index.kept import read_heads
 from memory.project import material
 from memory.recall import hit, lookup
-from memory.store import authority
+from memory.store import permissions
 from memory.terminal import pastlines, results, screen
 from memory.terminal.arguments import SHELLS, list_completions
 from memory.terminal.call import (
@@ -166,7 +166,7 @@ def refresh_touched_scripts(call: Call) -> None:
 
     Not in a session, which may not rewrite a person's record.
     """
-    is_person = call.caller() == authority.PERSON
+    is_person = call.caller() == permissions.PERSON
     names = material.find_touched_scripts(call.place) if is_person else []
     if names:
         store = call.store()
@@ -364,7 +364,7 @@ def _claim_workspace(call: Call, name: str) -> int:
     wanted, moved = _find_workspace_to_claim(place, name)
     line = "nothing was changed" if wanted else "this directory already belongs to " + place.key
     if wanted:
-        require_person(call, authority.DECIDED["workspace"], "store workspace claim")
+        require_person(call, permissions.DECIDED["workspace"], "store workspace claim")
         reply = ask_line(_format_claim_question(place, wanted, moved))
         if reply in ("y", "yes"):
             place.claimed = wanted

@@ -28,7 +28,7 @@ from memory.recall import alongside, excerpt, hit, lookup, relations
 from memory.recall.hit import Hit, Turn, record_json
 from memory.recall.rank import outcome_factor
 from memory.recall.shelf import Shelf
-from memory.store import authority, ledger, redactor, sections
+from memory.store import ledger, permissions, redactor, sections
 from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import localtimes, results, screen
@@ -48,7 +48,7 @@ def show(call: Call) -> int:
         return _show_turn(call, found, place, turn)
     if place.key == call.place.key:
         found = refresh_scripts(call, [found])[0]
-    if call.caller() != authority.PERSON:
+    if call.caller() != permissions.PERSON:
         found = redactor.clean_record(found, call.settings, place.key)
     if call.options.outline:
         return _show_outline(call, found)

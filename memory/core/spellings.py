@@ -1,6 +1,6 @@
 """Where each verb of the command line stands, and how it was spelt before.
 
-`VERBS` in `cli/main.py` and the rows of `store/authority.py` are keyed by a verb's own word.  A
+`VERBS` in `cli/main.py` and the rows of `store/permissions.py` are keyed by a verb's own word.  A
 verb in MOVED is typed behind a family's: `store undo`.  Its own word alone, and an option that
 became a word, still work in this release; the command line says the new spelling on stderr.
 """

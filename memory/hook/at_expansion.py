@@ -70,7 +70,7 @@ def _run_command(verb: str, raw: str, event: Event, env: dict[str, str]) -> tupl
     folder = boundary.project_dir(event, env)
     running = layout.valid_id(event.get("session_id"))
     session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}
-    # authority.py: a person's words, as this child alone may say
+    # permissions.py: a person's words, as this child alone may say
     session[boundary.TYPED] = str(files.posix.getpid())
     runtime = layout.find_home(env) + "/runtime/bin/python"
     pythons = [runtime, sys.executable] if files.exists(runtime) else [sys.executable]

@@ -22,7 +22,7 @@ from memory.core import (
     plaintext,
     spellings,
 )
-from memory.store import authority
+from memory.store import permissions
 from memory.terminal import screen
 
 T = TypeVar("T")
@@ -179,8 +179,8 @@ class Call:
         return parts[word], rest
 
     def caller(self) -> str:
-        """Return the kind of caller, as store/authority.py names it."""
-        return authority.identify_caller(self.env, os.getppid())
+        """Return the kind of caller, as store/permissions.py names it."""
+        return permissions.identify_caller(self.env, os.getppid())
 
     def require(self, options: Sequence[Option], caller: str = "") -> None:
         """Raise UsageError for an action that the caller may not take.
@@ -188,13 +188,13 @@ class Call:
         options: those of the verb. caller: instead of the present one.
         """
         caller = caller or self.caller()
-        if caller == authority.PERSON:
+        if caller == permissions.PERSON:
             return
         values = {option.flag: getattr(self.options, option.name) for option in options}
         given = {
             flag: str(value) for flag, value in values.items() if value not in (None, False, "")
         }
-        refused = authority.explain_refusal(caller, self.verb, self.words, given, self._is_inside)
+        refused = permissions.explain_refusal(caller, self.verb, self.words, given, self._is_inside)
         if refused:
             raise UsageError(refused)
 
@@ -205,10 +205,10 @@ class Call:
     def settings(self) -> config.Config:
         """The settings of the place."""
         if self._settings is None:
-            from memory.store import authority
+            from memory.store import permissions
 
             self._settings = config.load_for_place(self.place, self.env)
-            self._settings.masked = self.caller() != authority.PERSON
+            self._settings.masked = self.caller() != permissions.PERSON
         return self._settings
 
     def store(self) -> Store:
@@ -225,7 +225,7 @@ class Call:
         from memory.store.store import Store
 
         is_protected = (
-            authority.is_approved_by_person if self.caller() == authority.SESSION else None
+            permissions.is_approved_by_person if self.caller() == permissions.SESSION else None
         )
         on_write = self.changed.append if place.key == self.place.key else None
         return Store(place, self.settings, self.now, on_write, is_protected)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memory.cli import main
 from memory.core import config, spellings
-from memory.store import authority
+from memory.store import permissions
 from memory.terminal.arguments import PROGRAMS, TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +20,7 @@ DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
 COMMON = (main.TAG, main.VERSION, *main.TIERS, main.WORKSPACE)
 OTHERS = "today " + PROGRAMS[1]
-WHO = {authority.SESSION: "", authority.TYPED: "‡", authority.PERSON: "†"}
+WHO = {permissions.SESSION: "", permissions.TYPED: "‡", permissions.PERSON: "†"}
 
 
 def commands() -> str:
@@ -40,7 +40,7 @@ def _command(name: str, verb: main.Verb) -> list[str]:
         "**`%s`**%s  %s.%s"
         % (
             headed(name, verb),
-            WHO[authority.required_caller(name)],
+            WHO[permissions.required_caller(name)],
             verb.purpose,
             _decided(name),
         ),
@@ -84,7 +84,7 @@ def headed(name: str, verb: main.Verb) -> str:
 
 def _decided(name: str) -> str:
     """Return the words of a command that fewer may use than the command."""
-    words = authority.VERBS[name].words
+    words = permissions.VERBS[name].words
     if not words:
         return ""
     return "  %s %s." % (WHO[next(iter(words.values()))], ", ".join("`%s`" % one for one in words))

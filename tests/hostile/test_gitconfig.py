@@ -14,7 +14,7 @@ from harness.hook import HOOKS, fire, harmless
 
 from memory.core import layout
 from memory.project import sharing
-from memory.store import authority, safegit
+from memory.store import permissions, safegit
 
 PROGRAMS = (
     "fsmonitor",
@@ -287,7 +287,7 @@ WORDS = {
 def test_no_verb_runs_a_program_of_the_repository(planted, env):
     """Each verb of the table, asked as a person, on changed files."""
     run = dayleaf({**env, "EDITOR": "true"}, planted.root)
-    for verb in sorted(set(authority.VERBS) - {"mcp", "view"}):
+    for verb in sorted(set(permissions.VERBS) - {"mcp", "view"}):
         planted.change()
         run(verb, *WORDS.get(verb, []))
         assert planted.started() == [], verb

@@ -15,7 +15,7 @@ from harness.repository import received
 from memory.cli.main import VERBS
 from memory.core import layout
 from memory.knowledge import suggestions
-from memory.store import authority
+from memory.store import permissions
 from memory.store.store import Store
 
 SESSION = {"CLAUDECODE": "1"}
@@ -185,8 +185,8 @@ def test_no_session_call_changes_a_persons_record(run, place, persons, verb):
         "",
         *(
             one
-            for one in authority.VERBS[verb].free.split()
-            if one not in authority.FILTERS.split()
+            for one in permissions.VERBS[verb].free.split()
+            if one not in permissions.FILTERS.split()
         ),
     ]:
         flag, _, value = option.partition("=")
@@ -212,7 +212,7 @@ def test_every_verb_that_writes_is_among_them():
         "check stats eval index shared upkeep audit graph completion config "
         "workspace tier mcp notes".split()
     )
-    free = {verb for verb, row in authority.VERBS.items() if row.least == authority.SESSION}
+    free = {verb for verb, row in permissions.VERBS.items() if row.least == permissions.SESSION}
     assert free == reading | set(WRITING)
 
 

@@ -14,7 +14,7 @@ from harness.hook import ROOT
 
 from memory.core import layout
 from memory.hook import receipts
-from memory.store import authority
+from memory.store import permissions
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 EVIL = (
@@ -98,8 +98,8 @@ def test_no_verb_that_a_session_may_type_prints_what_is_private_or_secret(folder
     )
     calls = [
         [verb, *words]
-        for verb, row in authority.VERBS.items()
-        if row.least == authority.SESSION and verb not in WRITING
+        for verb, row in permissions.VERBS.items()
+        if row.least == permissions.SESSION and verb not in WRITING
         for words in ([], ["walrus"], *([kind + "-1"] for kind in HEADS), *WORDS.get(verb, ()))
     ]
     told = set()

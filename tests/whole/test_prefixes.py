@@ -16,7 +16,7 @@ from harness.lab import PLUGIN, Lab
 
 from memory.cli.main import VERBS
 from memory.core import spellings
-from memory.store import authority
+from memory.store import permissions
 
 TEXTS = [*sorted((ROOT / "commands").glob("*.md")), *sorted((ROOT / "skills").glob("*/SKILL.md"))]
 PREFIXES = sorted(
@@ -43,7 +43,7 @@ def refused(outside: str, program: str) -> list[str]:
     found = []
     for prefix in PREFIXES:
         verb, words = named(prefix)
-        row = authority.VERBS[verb]
+        row = permissions.VERBS[verb]
         for option in " ".join((row.typed, row.person, row.inside)).split():
             if option == "WORDS":
                 found.append("dayleaf %s %s" % (prefix, outside))
@@ -82,8 +82,8 @@ def test_every_allowed_prefix_is_a_verb_with_a_row(prefix):
     verb, words = named(prefix)
     assert (
         verb in VERBS
-        and authority.required_caller(verb, words[0] if words and words[0][0] != "-" else "")
-        == authority.SESSION
+        and permissions.required_caller(verb, words[0] if words and words[0][0] != "-" else "")
+        == permissions.SESSION
     )
 
 

@@ -2,7 +2,7 @@
 
 The table below lists the tools; mcptools.py runs them, one call after the other, in a thread of
 their own, so that pings are answered meanwhile.  Every call stands for a verb of the command line
-(`authority.TOOLS`) and has a session's permissions, whoever started the server.
+(`permissions.TOOLS`) and has a session's permissions, whoever started the server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock
 from memory.core.plaintext import one_line
 from memory.doors.mcp import mcptools, requests
 from memory.doors.mcp.mcptools import Arguments, ToolAnswer, without_surrogates
-from memory.store import authority, redactor
+from memory.store import permissions, redactor
 from memory.terminal.call import Call, clip_input, suggest_word
 
 INSTRUCTIONS = (
@@ -288,14 +288,14 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
             % (clip_input(name), suggest_word(name[:80], tools, "there are " + ", ".join(tools)))
         )
     values = read_arguments(tool, name, given or {})
-    verb, *words = authority.TOOLS[name]
+    verb, *words = permissions.TOOLS[name]
     if name == "remember" and values.get("kind") == "checkpoint":
         if values.get("version"):
             raise UsageError("remember: a checkpoint takes no 'version'")
         verb = "checkpoint"
     options, root = _list_options(name, values), call.place.root
-    refused = authority.explain_refusal(
-        authority.SESSION,
+    refused = permissions.explain_refusal(
+        permissions.SESSION,
         verb,
         words,
         options,

@@ -1,6 +1,6 @@
 """The tools of `dayleaf mcp` for the model of any agent.
 
-Each stands for a verb and its first word (`authority.TOOLS`), with a session's permissions.  An
+Each stands for a verb and its first word (`permissions.TOOLS`), with a session's permissions.  An
 answer is one line of JSON within the fence: the engines' data (recall/hit.py) without empty values.
 A tool writes candidates only, and never approves, configures or builds an index.
 """

@@ -21,7 +21,7 @@ from harness.scripts import keeper
 from memory.core import UsageError
 from memory.doors.mcp import mcpserver
 from memory.doors.mcp.mcpserver import TOOLS, make_schema
-from memory.store import authority
+from memory.store import permissions
 
 MOST_TOKENS = 1200  # of all that a client is told of the tools, four bytes each
 START = {
@@ -58,7 +58,7 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
     """With each of its arguments; what reads says so, and nothing approves, configures or
     builds.
     """
-    assert set(authority.TOOLS) == set(TOOLS)
+    assert set(permissions.TOOLS) == set(TOOLS)
     assert {name for name, tool in TOOLS.items() if not tool.reads} == {
         "remember",
         "suggest_rule",
@@ -67,7 +67,7 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
         "feedback",
     }
     for name, tool in TOOLS.items():
-        verb, *words = authority.TOOLS[name]
+        verb, *words = permissions.TOOLS[name]
         given = {
             mcpserver.OPTIONS.get(arg.name, "--" + arg.name.replace("_", "-")): "x"
             for arg in tool.args
@@ -76,7 +76,7 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
         if name == "remember":
             given = {option: value for option, value in given.items() if option != "--kind"}
         assert (
-            authority.explain_refusal(authority.SESSION, verb, words, given, lambda path: True)
+            permissions.explain_refusal(permissions.SESSION, verb, words, given, lambda path: True)
             == ""
         ), name
         assert verb not in ("config", "review", "restore", "redact") and words[:1] not in (
@@ -87,7 +87,7 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
 
 def test_the_gate_is_asked(desk, monkeypatch):
     """A verb that the table gives to a person alone is refused."""
-    monkeypatch.setitem(authority.TOOLS, "recall", ("restore",))
+    monkeypatch.setitem(permissions.TOOLS, "recall", ("restore",))
     with pytest.raises(UsageError, match="only a person"):
         desk("recall", query="x")
 

@@ -8,8 +8,8 @@ import pytest
 
 from memory.cli.main import VERBS
 from memory.core import boundary, config, spellings
-from memory.store import authority
-from memory.store.authority import PERSON, SESSION, TYPED, explain_refusal, required_caller
+from memory.store import permissions
+from memory.store.permissions import PERSON, SESSION, TYPED, explain_refusal, required_caller
 
 DECLARED = {(verb, option.flag) for verb, row in VERBS.items() for option in row.options}
 
@@ -18,7 +18,7 @@ def rows():
     """Every (verb, option) that the table names."""
     return {
         (verb, option.partition("=")[0])
-        for verb, row in authority.VERBS.items()
+        for verb, row in permissions.VERBS.items()
         for option in " ".join((row.free, row.typed, row.person, row.inside)).split()
         if option != "WORDS"
     }
@@ -28,12 +28,12 @@ def test_every_verb_and_option_has_a_row():
     """A verb or an option that is added without a row fails here, and a row without its option
     too.
     """
-    assert set(VERBS) == set(authority.VERBS)
+    assert set(VERBS) == set(permissions.VERBS)
     assert rows() == DECLARED
 
 
 def test_no_option_stands_in_two_lists_of_a_row():
-    for verb, row in authority.VERBS.items():
+    for verb, row in permissions.VERBS.items():
         listed = " ".join((row.free, row.typed, row.person, row.inside)).split()
         assert len(listed) == len(set(listed)), verb
 
@@ -142,11 +142,11 @@ def test_a_slash_command_speaks_for_a_person_and_names_no_program():
 
 
 def test_only_the_hook_that_is_the_parent_makes_a_slash_command():
-    assert authority.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 41) == TYPED
-    assert authority.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 42) == SESSION
-    assert authority.identify_caller({boundary.TYPED: "1"}, 42) == PERSON
+    assert permissions.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 41) == TYPED
+    assert permissions.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 42) == SESSION
+    assert permissions.identify_caller({boundary.TYPED: "1"}, 42) == PERSON
     for mark in boundary.AGENTS:
-        assert authority.identify_caller({mark: "1"}, 1) == SESSION
+        assert permissions.identify_caller({mark: "1"}, 1) == SESSION
 
 
 def test_what_is_held_are_settings():
@@ -158,5 +158,5 @@ def test_what_is_held_are_settings():
 
 def test_the_column_of_mcp_names_verbs_of_the_table():
     """And only what is a session's own."""
-    for name, (verb, *words) in authority.TOOLS.items():
+    for name, (verb, *words) in permissions.TOOLS.items():
         assert verb in VERBS and required_caller(verb, "".join(words)) == SESSION, name
