@@ -167,7 +167,7 @@ def transcripts(folder: Path, show: bool) -> None:
             content = message.get("content") if isinstance(message, dict) else None
             texts.append("\n".join(dict.fromkeys(texts_of([content, record.get("toolUseResult")]))))
             done = redact(texts[-1])
-            hits += sum(one.times for one in done.found)
+            hits += len(done.found)
             for value, mark in find_secrets(texts[-1]).items() if show and done.found else ():
                 at = texts[-1].find(value)
                 print(mark, repr(texts[-1][max(0, at - 60) : at]), repr(value[:60]))

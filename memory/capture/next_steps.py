@@ -59,7 +59,7 @@ _STEP_NUMBERS = re.compile(
     r"(?:%s|第)\s?(\d{1,2}(?:\W{1,3}(?:\w{1,3}\W)?\d{1,2})*)|(\d{1,2}) ?(?:단계|步)" % _STEP_WORD,
     re.I,
 )
-_FILE = re.compile(r"[\w/-][\w./-]*\.(\w{1,8})\b", re.A)
+_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(\w{1,8})\b", re.A)
 
 
 def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:

@@ -712,7 +712,8 @@ class _Search:
             self._similarities,
             self.query,
         )
-        is_held = any(self._is_named(each, answer) for each in hits)
+        # what vectors found shares a meaning and maybe no word
+        is_held = any(self._similarities.values()) or any(self._is_named(each, answer) for each in hits)
         self.weak = bool(hits) and not answer.is_answered and not is_held
         if self.weak:
             self.notes.append(hit.HARDLY)
