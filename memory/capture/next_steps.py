@@ -6,16 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 
 from memory.capture import openings
 from memory.capture.turns import (
     APPROVED,
     COMMIT,
-    FILE,
     REPORT,
-    RUN,
-    SAID,
     USER,
     Piece,
     Turn,
@@ -47,19 +44,6 @@ _LABEL = re.compile(
 # a plan's step: an item of a numbered list, not one below it; else a heading with a number
 _NUMBERED = re.compile(r"(\d{1,3})[.)]\s+(\S.*)")
 _NUMBERED_HEADING = re.compile(r"#{1,6}\s+(?:[^\W\d]{1,12}\s)?\d{1,3}\s?[.):：–—-]\s*(\S.*)")
-# what steps are called: alone or behind one word the heading of their list, or beside a number
-_STEP_WORD = (
-    r"(?:steps?|phases?|tasks?|schritte?|phasen?|шаг\w{0,2}|этап\w{0,2}"
-    r"|手順|ステップ|步骤|阶段|단계)"
-)
-_STEPS_HEADING = re.compile(
-    r"(?:\w{1,20} ?)?(?:%s|plan|implementation|umsetzung|план|計画|计划|계획)" % _STEP_WORD, re.I
-)
-_STEP_NUMBERS = re.compile(
-    r"(?:%s|第)\s?(\d{1,2}(?:\W{1,3}(?:\w{1,3}\W)?\d{1,2})*)|(\d{1,2}) ?(?:단계|步)" % _STEP_WORD,
-    re.I,
-)
-_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(\w{1,8})\b", re.A)
 
 
 def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
@@ -95,104 +79,34 @@ def _cut_after(plan: Piece, history: Sequence[Turn]) -> list[Turn]:
 
 
 def _find_open_steps(steps: Sequence[str], after: Sequence[Turn]) -> list[str]:
-    """Return the steps of a plan that the turns after its approval left open.
+    """Return the steps that no statement names, unless the plan's work has ended.
 
-    Most plans are carried out in the turn that follows.  A step is open where the work was cut
-    short, or its end names other steps alone; or from the first step on whose file was not touched,
-    unless the work went elsewhere.
+    All seven plans of two projects were carried out in the turn that followed: what has ended well
+    leaves none, but where the user asked for a step by its words.
     """
-    last = [turn for turn in after if turn.did] or after[-1:]
-    outcome = openings.find_outcome(last[-1])
-    reached = _find_last_number(outcome)
-    files = _find_files(steps, find_pieces(after, FILE))
-    left = [step for step in steps[reached:] if not _was_met(step, files[step], after)]
-    if reached or _is_unfinished(steps, after, last[-1]):
-        return left
-    done = [number for number, step in enumerate(steps, 1) if step not in left]
-    if _tells_only(outcome, [steps[number - 1] for number in done]):
-        return [*steps[done[-1] :]]
-    if find_pieces(after, REPORT) or _went_elsewhere(after[1:], files.values()):
-        return []  # a subagent's calls are not told
-    return [*dropwhile(lambda step: not files[step], left)]
+    did = [turn for turn in after if turn.did or find_pieces([turn], REPORT)]
+    is_asked = any(_names(turn.request, step) for turn in after[1:] for step in steps)
+    if did and openings.is_finished(did[-1]) and not is_asked:
+        return []
+    return [step for step in steps if not _was_met(step, after)]
 
 
-def _is_unfinished(steps: Iterable[str], after: Sequence[Turn], last: Turn) -> bool:
-    """Tell whether nothing was done, or only steps that the user asked for.
-
-    last: the last working turn; cut short, it leaves the plan unfinished too.
-    """
-    idle = [all(piece.kind in (SAID, USER) for piece in turn.pieces) for turn in after]
-    requests = [turn.request for turn in after[1:]] if idle[0] else []
-    asked = any(_names(request, step) for request in requests for step in steps)
-    return asked or all(idle) or not openings.is_finished(last)
-
-
-def _find_last_number(outcome: str) -> int:
-    """Return the highest number that a statement calls a step, or 0."""
-    found = " ".join("".join(match.groups("")) for match in _STEP_NUMBERS.finditer(outcome))
-    return max(map(int, re.findall(r"\d+", found)), default=0)
-
-
-def _was_met(step: str, files: Iterable[str], after: Iterable[Turn]) -> bool:
-    """Tell whether a statement named a step, or a call one of its files."""
-    return any(
-        _names(piece.text, step)
-        if piece.kind == SAID
-        else piece.kind in (FILE, RUN) and any(name in piece.text for name in files)
-        for turn in after
-        for piece in turn.pieces
-    )
-
-
-def _tells_only(outcome: str, told: Iterable[str]) -> bool:
-    """Tell whether half of a statement's words are those of some steps."""
-    words = _find_words(outcome)
-    known = {word for step in told for word in _find_words(step)}
-    return bool(words) and len(words & known) >= _DONE * len(words)
-
-
-def _went_elsewhere(later: Iterable[Turn], files: Iterable[set[str]]) -> bool:
-    """Tell whether a later turn's work touched none of a plan's files."""
-    known = {name for names in files for name in names}
-    changed = [find_pieces([turn], FILE) for turn in later if turn.did]
-    return any(not any(name in p.text for p in each for name in known) for each in changed)
-
-
-def _find_files(steps: Iterable[str], touched: Iterable[Piece]) -> dict[str, set[str]]:
-    """Return the names in each step that end as the touched files do."""
-    endings = {piece.text.rpartition(".")[2] for piece in touched}
-    found = {step: [m for m in _FILE.finditer(step) if m[1] in endings] for step in steps}
-    return {step: {m[0].rpartition("/")[2] for m in each} for step, each in found.items()}
+def _was_met(step: str, after: Iterable[Turn]) -> bool:
+    return any(_names(text, step) for turn in after for text in turn.statements())
 
 
 def _parse_numbered_steps(plan: str) -> list[str]:
-    """Return the numbered headings of a plan, else the numbered list of its steps.
+    """Return the numbered headings of a plan, else its one numbered list.
 
-    Of several lists one may hold risks or alternatives: that one under the heading of steps.
+    Of several lists one may hold risks or alternatives.
     """
     lines = [line for line, is_code in tokeniser.mark_code(plan.split("\n")) if not is_code]
     steps = [match[1] for match in map(_NUMBERED_HEADING.match, lines) if match]
     if len(steps) < 2:
-        lists = _collect_lists(lines)
-        named = [items for head, items in lists if _STEPS_HEADING.fullmatch(head)]
-        alone = [items for _, items in lists if len(lists) == 1 and len(items) > 1]
-        steps = (named or alone or [[]])[0]
+        items = [match for match in map(_NUMBERED.match, lines) if match]
+        is_alone = sum(match[1] == "1" for match in items) < 2 <= len(items)
+        steps = [match[2] for match in items] if is_alone else []
     return [*map(openings.strip_marks, steps)]
-
-
-def _collect_lists(lines: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Return (heading above it, items) of each numbered list."""
-    lists: list[tuple[str, list[str]]] = []
-    heading = ""
-    for line in lines:
-        match = _NUMBERED.match(line)
-        if match and (match[1] == "1" or not lists):
-            lists.append((heading, [match[2]]))
-        elif match:
-            lists[-1][1].append(match[2])
-        elif line.startswith(("#", "**")) or line.rstrip("*_ ").endswith((":", "：")):
-            heading = line.strip("#*_:： ")
-    return lists
 
 
 def _find_listed_steps(history: Sequence[Turn]) -> list[str]:

@@ -713,7 +713,9 @@ class _Search:
             self.query,
         )
         # what vectors found shares a meaning and maybe no word
-        is_held = any(self._similarities.values()) or any(self._is_named(each, answer) for each in hits)
+        is_held = any(self._similarities.values()) or any(
+            self._is_named(each, answer) for each in hits
+        )
         self.weak = bool(hits) and not answer.is_answered and not is_held
         if self.weak:
             self.notes.append(hit.HARDLY)
