@@ -4,7 +4,7 @@ What was decided may be amended weeks later, in words farther from the question 
 first decision.  Two sessions are on the same subject where the cosine of their words, weighted by
 (1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE.  The later one then stands before the
 earlier one if it answers well enough by itself and began six hours later: sessions of one morning
-go on with each other's work.  (2 to 12 hours give the same figures; 1 and 24 give less.)
+go on with each other's work.  (6 to 24 hours give the same figures, 1 gives less.)
 
 Chores recur, such as a release or an upgrade: sessions in nearly the same words.  What a question
 says of one of them decides there, so that such a session comes first only if it answers as well,
