@@ -6,6 +6,7 @@ import codecs
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,9 @@ def test_a_repository_leads_no_hook_and_no_command_to_another_home(env, project,
     """Neither its notes reach the model, nor does its Python run; and the session's start says
     so.
     """
+    own = Path(env["HOME"], ".dayleaf")
+    own.mkdir(mode=0o700, exist_ok=True)
+    (own / "runtime").symlink_to(sys.prefix)  # else it is set up, since no variable forbids it
     evil, ran = tmp_path / "evil", tmp_path / "ran"
     (evil / "runtime" / "bin").mkdir(parents=True)
     python = evil / "runtime" / "bin" / "python"
