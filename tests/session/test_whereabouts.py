@@ -51,7 +51,7 @@ LINE = b'{"cwd": "/w", "type": "user"}\n'
         (LINE * 9000 + bytes(4096) + LINE[9:] + LINE, True),
         (LINE[:9] + b"\n" + LINE, True),
         (LINE.decode().encode("utf-16"), True),
-        (gzip.compress(LINE * 9), True),
+        (gzip.compress(LINE * 9, mtime=0), True),
         (b"[" + LINE + b"]", True),
     ],
 )
