@@ -238,9 +238,12 @@ class Index:
         doc = self.find_document(name)
         return doc is not None and bool(doc.flags & segment.SECRET)
 
-    def is_clean(self, record: Any) -> bool:
-        """Tell whether a record is as indexed, and held no secret."""
-        doc = self.find_document(record.name)
+    def is_clean(self, record: Any, doc: segment.Doc | None = None) -> bool:
+        """Tell whether a record is as indexed, and held no secret.
+
+        doc: one of its documents, where known: all have the same flags and checksum.
+        """
+        doc = doc or self.find_document(record.name)
         if doc is None or doc.flags & (segment.SECRET | segment.UNSURE):
             return False
         return doc.checksum.hex() == str(record.checksum)[:16]

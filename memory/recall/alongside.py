@@ -148,7 +148,7 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
 
 def find_active_plan(shelf: Shelf) -> Record | None:
     for doc in shelf.index.listed("plans"):
-        record = shelf.record(doc.name)
+        record = shelf.record(doc.name, doc)
         if record is not None and record.active:
             return record
     return None
@@ -219,7 +219,7 @@ def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
         for doc in map(shelf.backend.doc, shelf.backend.holding(term))
     }
     order = sorted(docs.values(), key=lambda doc: (doc.kind != "resource", -doc.created, doc.name))
-    read = (shelf.record(doc.name) for doc in order[:INTO])
+    read = (shelf.record(doc.name, doc) for doc in order[:INTO])
     return [record for record in read if record is not None]
 
 

@@ -231,17 +231,17 @@ class Shelf:
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
-        return self._make_candidate(doc.name, doc.ordinal, number, doc.checksum.hex())
+        record = self.record(doc.name, doc)
+        return self._make_candidate(record, doc.name, doc.ordinal, number, doc.checksum.hex())
 
     def section(self, name: str, ordinal: int, number: int) -> look.Candidate | None:
         """Return a record's section as a candidate, or None."""
-        return self._make_candidate(name, ordinal, number, "")
+        return self._make_candidate(self.record(name), name, ordinal, number, "")
 
     def _make_candidate(
-        self, name: str, ordinal: int, number: int, checksum: str
+        self, record: Record | None, name: str, ordinal: int, number: int, checksum: str
     ) -> look.Candidate | None:
-        """Read a record's section as a candidate, None if gone."""
-        record = self.record(name)
+        """Return a record's section as a candidate, None if the record is gone."""
         if record is None:
             self._drifted = True
             return None
@@ -299,8 +299,11 @@ class Shelf:
         found = map(self.record, (doc.name for doc in docs if doc.kind == "conversation"))
         return next((one for one in found if one and one.meta.get("session") == session), None)
 
-    def record(self, name: str) -> Record | None:
-        """Read a record again if its file changed; None if unreadable."""
+    def record(self, name: str, doc: segment.Doc | None = None) -> Record | None:
+        """Read a record again if its file changed; None if unreadable.
+
+        doc: one of its documents, where known.
+        """
         try:
             path = self.place.path(name)
             stat = files.posix.stat(path)
@@ -312,7 +315,7 @@ class Shelf:
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime)
-        if not self.on_disk or b"private" in data.lower() or not self.index.is_clean(record):
+        if not self.on_disk or b"private" in data.lower() or not self.index.is_clean(record, doc):
             settings = config.load_for_place(self.place, {})
             record = redactor.clean_record(record, settings, self.place.key)
         if len(self._read) >= REMEMBERED:

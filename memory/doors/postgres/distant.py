@@ -10,6 +10,7 @@ from memory.core.layout import GLOBAL, SHARED, Place, project_name
 from memory.core.records import Record
 from memory.doors.postgres import postgres
 from memory.doors.postgres.postgres import DatabaseIndex
+from memory.hook import segment
 from memory.index.backend import Backend
 from memory.recall import hit, look, lookup
 from memory.recall.hit import Hit
@@ -160,7 +161,7 @@ class DatabaseShelf(Shelf):
         """Return nothing; sessions are joined from files of this machine."""
         return []
 
-    def record(self, name: str) -> Record | None:
+    def record(self, name: str, doc: segment.Doc | None = None) -> Record | None:
         """Return nothing; no record has a file here."""
         return None
 
