@@ -77,7 +77,7 @@ def _split_title(text: str, steps: Iterable[str]) -> tuple[str, str]:
 def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
     """Write a new plan; refuse a second active one without --replace."""
     store, author, session = call.store(), find_author(call), find_session_id(call)
-    extra = {"status": "active", **({"unattended": True} if is_unattended(call) else {})}
+    extra = {"status": "active", "unattended": is_unattended(call) or None}
     with files.Lock(call.place.cache + "/plan.lock", wait=True):
         before = _list_replaceable_plans(call, store)
         kept = store.add(

@@ -444,11 +444,12 @@ def _find_rules(
 
 
 def _add_wishes(index: Index, budget: fence.Budget, wishes: Sequence[Any]) -> None:
-    for wish in wishes:
-        from memory.hook import context
+    if not wishes:
+        return
+    from memory.hook import context
 
-        if budget.take(context.format_wish(wish, index)):
-            budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
+    for wish in wishes:
+        context.add_wish(wish, index, budget)
 
 
 class OpenSession:

@@ -276,9 +276,8 @@ def _add_wishes(index: Index, budget: fence.Budget) -> None:
 
     wishes = context.list_wishes(index.place, indexview.reread(index, docs, whole=True))
     for wish in wishes[:MOST_WISHES]:
-        if budget.left < LEAST_UNITS or not budget.take(context.format_wish(wish, index)):
+        if budget.left < LEAST_UNITS or not context.add_wish(wish, index, budget):
             break
-        budget.chosen.append([wish.id, 1.0, context.WISH_REASON])
     if len(wishes) > MOST_WISHES:
         budget.take("- %d more wait: `dayleaf review`" % (len(wishes) - MOST_WISHES))
 

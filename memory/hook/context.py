@@ -397,11 +397,11 @@ def list_wishes(place: Place, rules: Iterable[Any]) -> list[Any]:
     )
 
 
-def format_wish(wish: Any, index: Index) -> str:
-    """Format a wish as a line with its day and what confirms or drops it."""
+def add_wish(wish: Any, index: Index, budget: fence.Budget) -> bool:
+    """Add a wish's line with its day and commands; tell whether it fits."""
     rule = fence.field(wish, "contrary_to")
     contrary = ", contrary to %s" % fence.clean_line(rule, 40) if rule and index.by_id(rule) else ""
-    return (
+    line = (
         '- You said on %s: "%s" (not confirmed%s: `dayleaf review`; '
         "`dayleaf record forget %s` drops it)"
     ) % (
@@ -410,3 +410,7 @@ def format_wish(wish: Any, index: Index) -> str:
         contrary,
         fence.clean_id(wish),
     )
+    if not budget.take(line):
+        return False
+    budget.chosen.append([wish.id, 1.0, WISH_REASON])
+    return True

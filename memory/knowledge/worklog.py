@@ -18,7 +18,7 @@ from memory.core import clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import clip_at_word, one_line
-from memory.core.records import Record, is_true, meta_text, parse_labels
+from memory.core.records import Record, meta_text, parse_labels
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import (
     covers,
@@ -325,7 +325,7 @@ def _join_checkpoints(
         tuple(files),
         pages[-1],
         _find_pull_state(stretch.branch, at, turns, merges),
-        is_true(newest.meta.get("unattended")),
+        is_unattended(newest),
     )
 
 
