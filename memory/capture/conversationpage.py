@@ -224,9 +224,7 @@ def _clip_quote(text: str) -> str:
     space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)
     rest = end[space.end() if space else 0 :].lstrip()
     head = clip_at_word(text[:ASKED], ASKED - LAST)
-    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(rest)]
-    typed = entries.find_typed_lines(between, ASKED)
-    return "\n".join(filter(None, (head, typed, rest)))
+    return entries.join_ends(text, head, rest, ASKED)
 
 
 def replace_headings(text: str) -> str:

@@ -263,9 +263,7 @@ def _clip_request(text: str, most: int) -> str:
     lines = begin.split("\n", 3)
     begin = lines[3] if len(lines) > 3 else begin.partition(" ")[2]
     head = clip_characters(text, most // 2)
-    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(begin + end)]
-    typed = entries.find_typed_lines(between, most // 4)
-    return "\n".join(filter(None, (head, typed, begin + end)))
+    return entries.join_ends(text, head, begin + end, most // 4)
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:

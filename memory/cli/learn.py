@@ -135,8 +135,9 @@ def checkpoint(call: Call) -> int:
     elif text.strip():
         _require_public(text)
         tags = call.options.tag or ()
-        by = "human", is_unattended(call)
-        kept = byhand.write_note(call.store(), call.place, text, tags, session, call.now, *by)
+        kept = byhand.write_note(
+            call.store(), call.place, text, tags, session, call.now, "human", is_unattended(call)
+        )
     else:
         kept = _write_session_checkpoint(call, session)
     call.indexed()

@@ -761,6 +761,15 @@ def clip_characters(value: str, most: int = CLIP) -> str:
     return (head[:cut] if cut > 0 else "").rstrip() + " …"
 
 
+def join_ends(text: str, head: str, end: str, most: int) -> str:
+    """Join a long text's head and end, with the typed lines between them.
+
+    most: characters of these lines.
+    """
+    between = text[text.rfind("\n", 0, len(head)) + 1 : len(text) - len(end)]
+    return "\n".join(filter(None, (head, find_typed_lines(between, most), end)))
+
+
 def find_typed_lines(text: str, most: int) -> str:
     """Return the lines of a pasted text that were typed, in order.
 

@@ -396,8 +396,9 @@ def remember(call: Call, given: Arguments) -> ToolAnswer:
         from memory.capture import byhand
 
         words = title + "\n\n" + text if title else text
-        by = "agent", is_unattended(call)
-        kept = byhand.write_note(store, call.place, words, tags, session, call.now, *by)
+        kept = byhand.write_note(
+            store, call.place, words, tags, session, call.now, "agent", is_unattended(call)
+        )
         return _answer_written(call, store, kept, "written")
     from memory.knowledge import duplicates
 
