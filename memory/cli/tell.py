@@ -426,7 +426,7 @@ def _list_branch_checkpoints(call: Call) -> list[Record]:
         return []
     branch, newest = min(
         found,
-        key=lambda one: (handoffs.is_ahead(one[1], call.now), handoffs.is_unattended(one[1])),
+        key=lambda one: (handoffs.is_ahead(one[1], call.now), fence.is_unattended(one[1])),
     )
     return _list_session_checkpoints(call, newest, branch)
 
@@ -447,7 +447,7 @@ def _list_checkpoints(call: Call, session: str, branch: str = "") -> list[Record
     whole = session if session in named else next(iter(named), "")
     own = [record for record, name in zip(found, named) if name == whole]
     # a program may have gone on with a person's session
-    by_person = [record for record in own if not handoffs.is_unattended(record)]
+    by_person = [record for record in own if not fence.is_unattended(record)]
     return (by_person or own)[:MOST_SOURCES]
 
 

@@ -244,7 +244,7 @@ def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any,
 
 def _is_by(record: Any, unattended: bool) -> bool:
     """Tell whether a program, or else a person, left a record, None for no record."""
-    return record is not None and handoffs.is_unattended(record) == unattended
+    return record is not None and fence.is_unattended(record) == unattended
 
 
 def _add_handoff(index: Index, note: Any, budget: fence.Budget, unattended: bool = False) -> str:

@@ -214,6 +214,11 @@ def read_misleading_ids(place: Place) -> frozenset[str]:
     return frozenset(ids)
 
 
+def is_unattended(record: Any) -> bool:
+    """Tell whether nobody typed in a checkpoint's session."""
+    return bool(record.meta.get("unattended") == "true")
+
+
 def format_origin(record: Any) -> str:
     """Return where a record comes from, to follow its title.
 
@@ -224,7 +229,7 @@ def format_origin(record: Any) -> str:
         "g": ", global",
         "a": ", from the user's own folder",
     }.get(record.tier, "")
-    return ", unattended" + origin if field(record, "unattended") == "true" else origin
+    return ", unattended" + origin if is_unattended(record) else origin
 
 
 def format_staleness(mark: str) -> str:

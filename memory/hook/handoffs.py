@@ -68,11 +68,6 @@ def is_handoff(record: Any) -> bool:
     )
 
 
-def is_unattended(record: Any) -> bool:
-    """Tell whether nobody typed in a checkpoint's session."""
-    return bool(record.meta.get("unattended") == "true")
-
-
 def is_from_elsewhere(place: Place, record: Any) -> bool:
     """Tell whether a shared checkpoint's session ran on another machine.
 
@@ -290,7 +285,7 @@ def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0)
 
 def _find_later(index: Index, key: str, record: Any) -> Any:
     """Return a session's newest checkpoint if later than `record`, else None."""
-    newest = _find_newest_of_session(index, key, is_unattended(record))
+    newest = _find_newest_of_session(index, key, fence.is_unattended(record))
     return newest if newest and newest.created > record.created else None
 
 
@@ -314,7 +309,7 @@ def _find_branch_work(index: Index, work: EarlierWork, known: Container[str], no
         if work.last is None and _is_users_own(record):
             work.last = record
         is_open = work.record is None and _session_key(record) not in known
-        if is_open and not is_unattended(record):
+        if is_open and not fence.is_unattended(record):
             work.record = record
         if work.record is not None and work.last is not None:
             break
@@ -328,7 +323,7 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
             work.last = record
         if _is_untold(index, record, known):
             known.add(_session_key(record))
-            if work.record is None and not is_unattended(record):
+            if work.record is None and not fence.is_unattended(record):
                 work.record = record
             elif len(work.others) < OTHERS:
                 work.others.append(record)
@@ -344,7 +339,7 @@ def _is_untold(index: Index, record: Any, known: Container[str]) -> bool:
     key = _session_key(record)
     if key in known:
         return False
-    return not is_unattended(record) or _find_newest_of_session(index, key, False) is None
+    return not fence.is_unattended(record) or _find_newest_of_session(index, key, False) is None
 
 
 def _is_on_branch(record: Any, work: EarlierWork) -> bool:
@@ -379,7 +374,7 @@ def _find_last_brief_time(path: str) -> float | None:
 
 
 def _is_users_own(record: Any) -> bool:
-    return record.tier != layout.SHARED and not is_unattended(record)
+    return record.tier != layout.SHARED and not fence.is_unattended(record)
 
 
 def _iterate_checkpoints(index: Index) -> Iterator[Any]:
@@ -419,7 +414,7 @@ def _find_newest_of_session(index: Index, key: str, unattended: bool = True) -> 
     """Return a session's newest checkpoint, or None; unattended: programs' too."""
     docs = index.newest(segment.session_term(key), LOOKED) if key else ()
     records = _read_work_checkpoints(index, docs)
-    wanted = (record for record in records if unattended or not is_unattended(record))
+    wanted = (record for record in records if unattended or not fence.is_unattended(record))
     return next((record for record in wanted if _session_key(record) == key), None)
 
 

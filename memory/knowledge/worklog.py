@@ -20,12 +20,12 @@ from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import clip_at_word, one_line
 from memory.core.records import Record, meta_text, parse_labels
 from memory.distill.digests import FILES, Source
+from memory.hook import fence
 from memory.hook.handoffs import (
     covers,
     format_note_author,
     is_from_elsewhere,
     is_repetition,
-    is_unattended,
     split_note_sections,
 )
 from memory.recall import lookup
@@ -210,7 +210,7 @@ def _group_checkpoints(
             not stretches
             or moves
             or stretches[-1].day != day
-            or is_unattended(stretches[-1].checkpoints[-1][1]) != is_unattended(record)
+            or fence.is_unattended(stretches[-1].checkpoints[-1][1]) != fence.is_unattended(record)
             or stretches[-1].checkpoints[-1][0] < end <= at
         ):
             stretches.append(_Stretch(day, branch, []))
@@ -325,7 +325,7 @@ def _join_checkpoints(
         tuple(files),
         pages[-1],
         _find_pull_state(stretch.branch, at, turns, merges),
-        is_unattended(newest),
+        fence.is_unattended(newest),
     )
 
 

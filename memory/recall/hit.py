@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
 from memory.hook import context, documents, fence
-from memory.hook.handoffs import is_unattended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
         path,
         origin,
         conversation=_find_conversation_id(record),
-        unattended=is_unattended(record),
+        unattended=fence.is_unattended(record),
     )
 
 

@@ -19,8 +19,8 @@ from memory.core.plaintext import clip_at_word, clip_columns, format_age, format
 from memory.core.records import Record
 from memory.distill import digests
 from memory.distill.digests import Digest
-from memory.hook import handoffs, indexview, signs
-from memory.hook.handoffs import is_from_elsewhere, is_repetition, is_unattended
+from memory.hook import fence, handoffs, indexview, signs
+from memory.hook.handoffs import is_from_elsewhere, is_repetition
 from memory.knowledge import walls, worklog
 from memory.knowledge.worklog import BranchWork, SessionWork, WorkReport, WorkspaceWork
 from memory.recall import search
@@ -277,7 +277,7 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
         )
     sessions: dict[str, tuple[Record, str]] = {}
     # a program may go on with a person's session: the person's own work stands for it
-    for record in sorted((hit.record for hit in checkpoints), key=handoffs.is_unattended):
+    for record in sorted((hit.record for hit in checkpoints), key=fence.is_unattended):
         if not is_repetition(record) and not is_from_elsewhere(place, record):
             record = strip_private_record(record)
             outcome = checkpointoutline.split_sections(record.body).get("outcome") or [""]
@@ -386,7 +386,7 @@ def _format_sessions(seen: Glance, now: float, style: screen.Style) -> list[str]
     most, rows = max(_BRANCH, style.columns // 4), []
     for record, _ in seen.sessions:
         branch = style.fit(one_line(str(record.meta.get("branch") or "")), most)
-        if is_unattended(record):
+        if fence.is_unattended(record):
             branch = ", ".join(filter(None, (branch, "unattended")))
         age = format_age(now - record.created)
         rows.append([one_line(record.id), age, one_line(record.title), branch])
