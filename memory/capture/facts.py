@@ -141,7 +141,8 @@ class Facts:
     @property
     def is_unattended(self) -> bool:
         """Whether programs asked for this stretch, and no person."""
-        return not self.typed and bool(self.sent or self.asked or not self.turns)
+        has_request = any(turn.request for turn in self.turns)
+        return not self.typed and bool(self.sent or self.asked or not has_request)
 
     @property
     def requests(self) -> list[str]:

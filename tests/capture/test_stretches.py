@@ -736,6 +736,18 @@ def test_a_program_that_goes_on_with_a_persons_session_types_nothing(env, projec
     assert session.talk().count("\n## ") == 4 + ends
 
 
+@pytest.mark.parametrize("kind", ["cron", "channel", "plugin"])
+def test_a_session_of_other_senders_alone_is_marked(env, project, now, kind):
+    """Their words are no request; but nobody typed one either."""
+    session = Session(env, project, now, "sent")
+    sender = {"entrypoint": "cli", "origin": {"kind": kind}}
+    session.line("user", "Nightly: write the report.", **sender).edit("report.md")
+    (text,) = session.say("Wrote the report.").fire("SessionEnd")
+    assert frontmatter.parse(text.encode()).meta["unattended"] == "true"
+    session.ask("now the weekly one").edit("weekly.md")
+    assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta
+
+
 def test_a_request_before_a_programs_stays_in_the_conversation(env, project, now):
     """Though nothing came of it."""
     session = Session(env, project, now, "timed")

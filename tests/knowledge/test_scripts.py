@@ -196,6 +196,8 @@ def test_an_interrupt_ends_the_script_and_removes_the_copy(
         cwd=project,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # below `nohup` a hang-up is ignored, by what it starts too
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     while not mark.exists():
         time.sleep(0.02)
