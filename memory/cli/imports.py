@@ -282,7 +282,7 @@ def _report_result(
         have = "has" if troubled == 1 else "have"
         lines.append("%s %s trouble in the frontmatter:" % (format_count(troubled, "file"), have))
     lines += _list_first("%s: %s" % row for row in result.troubled)
-    gone = "gone: %s; its record stays, `dayleaf record forget %s` archives it"
+    gone = "gone: %s; its record stays until `dayleaf record forget %s`"
     lines += _list_first(gone % (path, id) for id, path in result.gone)
     value = {
         **more,
@@ -459,7 +459,7 @@ def _format_no_session(call: Call) -> str:
     where = transcript.find_host_folder(call.env) + "/projects"
     if call.options.agent:
         where = "what %s keeps" % call.options.agent
-    of = "" if call.options.all else " of this workspace; --all takes those of every workspace"
+    of = "" if call.options.all else " of this workspace; --all imports from every workspace"
     return one_line(where) + " holds no session" + of
 
 

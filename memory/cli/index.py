@@ -331,10 +331,10 @@ def _switch_mine(call: Call, on: bool) -> int:
     listed = call.settings["capture.projects"] == "listed"
     change_config(path, "capture.enabled", None if on and not listed else on, mode)
     change_config(path, "load.enabled", None if on else False, mode)
-    line = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
+    line = "dayleaf keeps notes in this project and gives them to Claude: %s" % call.place.key
     if not on:
         line = (
-            "paused for you only: dayleaf keeps and pushes nothing in this project "
+            "paused for you only: dayleaf keeps nothing of this project and tells Claude nothing "
             "until `dayleaf push on mine`"
         )
     return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [line])
@@ -343,8 +343,8 @@ def _switch_mine(call: Call, on: bool) -> int:
 def _switch_project(call: Call, on: bool) -> int:
     path, mode = find_settings_file(call, "project")
     change_config(path, "load.enabled", None if on else False, mode)
-    message = "pushes are %s in this project, for everyone who has this file: %s"
-    lines = [message % ("on again" if on else "off", path)]
+    message = "dayleaf %s in this project, for everyone who has this file: %s"
+    lines = [message % ("speaks again" if on else "tells Claude nothing", path)]
     return call.answer({"project": call.place.root, "config": path, "enabled": on}, lines)
 
 

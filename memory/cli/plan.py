@@ -96,8 +96,8 @@ def _list_replaceable_plans(call: Call, store: Store) -> list[Record]:
     if found and not call.options.replace:
         id = found[0].id
         raise StoreError(
-            "the plan %s '%s' is active; finish it: `dayleaf plan done %s`, or drop it: `dayleaf "
-            "plan drop %s`, or add --replace to drop it and start this one"
+            "the plan %s '%s' is active; `dayleaf plan done %s` finishes the plan, `dayleaf "
+            "plan drop %s` drops it, --replace drops it and starts the new one"
             % (id, clip_input(found[0].title), id, id)
         )
     for record in found:

@@ -383,8 +383,7 @@ def format_counts(counts: ledger.Counts, now: float) -> str:
     if counts.again:
         parts.append("learned again %s" % format_count(counts.again, "time"))
     if counts.last:
-        ago = format_age(now - counts.last)
-        parts.append("last now" if ago == "now" else "last %s ago" % ago)
+        parts.append("last %s ago" % format_age(now - counts.last))
     return ", ".join(parts)
 
 

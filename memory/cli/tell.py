@@ -269,7 +269,7 @@ def _ask_model(
 
 _REPLACED = {  # by whether the older handoff was not read yet
     True: "the older handoff (%s  %s) was not read yet; the next session gets both",
-    False: "replaced %s  %s; the old one is now a checkpoint",
+    False: "replaced %s  %s; the old one became a checkpoint",
 }
 
 
@@ -349,12 +349,13 @@ def _draft_handoff(call: Call) -> Record:
     if not sources and session:
         raise StoreError(
             "nothing to hand off from session %s: it has no checkpoint and no transcript; "
-            "give a note instead" % session
+            '`dayleaf handoff "…"` leaves a note' % session
         )
     if not sources:
         raise StoreError(
             "nothing to hand off from this workspace: it has no checkpoint; "
-            "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
+            "`dayleaf store import transcripts` imports past sessions, "
+            '`dayleaf handoff "…"` leaves a note'
         )
     return _draft_from(call, sources)
 
@@ -483,7 +484,7 @@ def _clear_handoff(call: Call) -> int:
         return call.answer(None, ["there is no handoff to clear"])
     kept = handoffs.clear(call.store())
     call.indexed()
-    return report_written(call, kept, "cleared, now a checkpoint:")
+    return report_written(call, kept, "cleared, kept as a checkpoint:")
 
 
 def _parse_period(call: Call) -> tuple[float, float | None]:

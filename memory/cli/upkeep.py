@@ -97,10 +97,10 @@ def undo(call: Call) -> int:
     with call.spinner("reading the journal") as spinner:
         back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
-        lines = ["nothing to undo: no upkeep was applied here, or all of it is undone already"]
+        lines = ["nothing to undo: no applied upkeep is left here"]
         return call.answer({"undone": None}, lines)
     _finish_moves(call, back.problems)
-    line = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
+    line = "undid the upkeep of %s: %s left the archive, %d got the old text back" % (
         back.began[:16].replace("T", " "),
         format_count(len(back.restored), "record"),
         len(back.reset),

@@ -107,7 +107,7 @@ def format_age(seconds: float) -> str:
     ):
         if seconds >= size:
             return "%d%s" % (seconds // (30 * clock.DAY if unit == "mo" else size), unit)
-    return "now"
+    return "0m"
 
 
 def count_columns(value: str) -> int:

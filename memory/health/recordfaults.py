@@ -178,7 +178,7 @@ def _check_keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
         yield record.unsure[0], False, what, "write its value on one line, in quotes"
     if "approved" in record.meta:
         verb, noun = ("resource", "script") if record.kind == "resource" else ("rule", "rule")
-        remedy = "remove it; `dayleaf %s approve %s` in a terminal approves the %s"
+        remedy = "remove the line; `dayleaf %s approve %s` in a terminal approves the %s"
         what = "`approved` in a file means nothing"
         yield lines.get("approved", 1), False, what, remedy % (verb, record.id, noun)
     if "accepted" in record.meta and not _waits_for_acceptance(record):
@@ -309,8 +309,8 @@ def _check_active_plans(place: Place, found: Iterable[Record]) -> list[Finding]:
     """Report each active plan but the newest, which alone is used."""
     plans, out = activeplan.list_active(found), []
     for plan in plans[1:]:
-        what = "the newer plan '%s' is used, not this one" % plans[0].id
-        remedy = "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id)
+        what = "not used, because the plan '%s' is newer" % plans[0].id
+        remedy = "`dayleaf plan done %s` or `dayleaf plan drop %s`" % (plan.id, plan.id)
         out.append(Finding(WARN, ABOUT, what, remedy, record_path(place, plan.name), 1))
     return out
 

@@ -33,7 +33,7 @@ MOMENT = {
     "agent": "with subagents' prompts",
 }
 HOW = {  # by the loader's strategy
-    "load_all": "each session starts with all of them, if they fit",
+    "load_all": "each session starts with every learning that fits into the brief",
     "index_filter": "each prompt gets the nearest of them",
     "topic_filter": "each prompt gets the nearest within its topics",
 }
@@ -46,7 +46,7 @@ LONG = 320  # characters of a command or a quote; longer than a terminal's line,
 REMEDIES = 5  # occurrences of an error
 LISTED = 10  # invocations, sessions or walls
 BRIEFED = 8000  # characters of a command that are read
-EMPTY = 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
+EMPTY = 'this memory holds nothing for the prompt; `dayleaf learn "…"` keeps what you find out'
 # A quoted text of over 60 characters: (quote, its first 60, the rest of at most 400).
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
@@ -346,12 +346,10 @@ def invocation_lines(
         return [line]
     out = []
     for shape in found[:LISTED]:
-        age, sessions = format_age(max(0.0, now - shape.last)), shape.sessions
-        ago = "just now" if age == "now" else age + " ago"
-        usage = "  ×%d in %s, last %s in %s" % (
-            shape.times,
-            format_count(sessions, "session"),
-            ago,
+        usage = "  worked %s in %s, latest %s ago in %s" % (
+            format_count(shape.times, "time"),
+            format_count(shape.sessions, "session"),
+            format_age(max(0.0, now - shape.last)),
             shape.where,
         )
         out.append(shorten_command(shape.example) + style.dim(usage))
@@ -393,7 +391,7 @@ def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offse
     out: list[str] = []
     for wall in met[:LISTED]:
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
-        seen = "  %s, %s, last %s in %s" % (
+        seen = "  %s, %s, last on %s in %s" % (
             format_count(wall.sessions, "session"),
             format_count(wall.times, "time"),
             clock.day(wall.last + offset(wall.last)),

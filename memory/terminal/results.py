@@ -246,9 +246,7 @@ def _format_footer(
         tail.append(_describe_order(found))
     # no index at all says more
     if some and found.stale and not any("were searched" in note for note in notes):
-        tail.append(
-            "files have changed since the index was made; it is being refreshed in the background"
-        )
+        tail.append("files have changed since the index was made; a refresh runs in the background")
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
     return lines + plan_line(found) + gap_line(found, way)

@@ -131,7 +131,7 @@ def _format_summary(report: WorkReport, since: str) -> str:
     what += [format_count(notes, "checkpoint")] if notes else []
     places = _name_workspaces(report)
     where = places[0] if len(places) == 1 else format_count(len(places), "workspace")
-    alone = " only" * (report.asked == "all" and len(places) == 1)
+    alone = ", in no other workspace," * (report.asked == "all" and len(places) == 1)
     return "%s in %s%s %s" % (" and ".join(what), where, alone, since)
 
 

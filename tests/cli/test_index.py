@@ -141,7 +141,7 @@ def test_an_index_beside_an_unreadable_file_is_fresh(ok, run, place):
     refreshed = ok("index", "refresh")
     assert refreshed.startswith("1 record: 0 added") and refreshed.count(str(bad)) == 1
     assert "stale (" not in ok("index", "status")
-    assert "it is being refreshed" not in ok("recall", "issuer")
+    assert "a refresh runs" not in ok("recall", "issuer")
     ok("index", "build")
     assert "stale (" not in ok("index", "status")
     bad.write_text("# The issuer is checked twice\n\nOnce at the gateway.\n")

@@ -125,7 +125,7 @@ def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
 
 def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
     conversations.week(place)
-    assert "acme issue list --state open  ×2" in ok("how", "acme") and "acme" in ok(
+    assert "acme issue list --state open  worked 2 times" in ok("how", "acme") and "acme" in ok(
         "how", "acme issue"
     )
     assert json.loads(ok("how", "acme", "issue", "--json"))["forms"][0]["times"] == 2

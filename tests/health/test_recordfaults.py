@@ -175,7 +175,7 @@ def test_a_second_active_plan_is_a_warning(look):
         plans__b="---\nid: new\ncreated: 2026-11-02\n---\n# B\n",
     )
     assert [row[:3] for row in found] == [("plans/a", 1, False)]
-    assert "plan 'new' is used" in found[0][3]
+    assert "plan 'new' is newer" in found[0][3]
 
 
 def test_a_link_to_an_archived_record_says_how_to_bring_it_back(run, place):

@@ -103,9 +103,9 @@ def test_undo_is_exact_and_goes_back_step_by_step(store, place, now, ok, run):
     later = {**texts(place)}
     housekeeping.apply(store, {})
     assert len(texts(place)) == len(later) - 1
-    assert "1 record restored" in ok("undo")
+    assert "1 record left the archive" in ok("undo")
     assert texts(place) == later
-    assert "3 records restored, 3 put back" in ok("undo")
+    assert "3 records left the archive, 3 got" in ok("undo")
     assert {
         k: v for k, v in texts(place).items() if "old" not in k
     } == middle and before.items() <= middle.items()
@@ -125,7 +125,7 @@ def test_undo_leaves_what_was_edited_since_and_does_the_rest(store, place, now, 
         and "b0: p/learnings/b0.md was edited since" in done.stderr
         and done.stderr.count("\n") == 1
     )
-    assert "2 records restored, 1 put back to the old text; 1 could not" in done.stdout
+    assert "2 records left the archive, 1 got the old text back; 1 could not" in done.stdout
     assert "More by hand." in kept.read_text() and len(texts(place)) == 4
 
 

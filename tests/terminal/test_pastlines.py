@@ -85,7 +85,7 @@ def test_an_invocation_is_one_line(past, now):
         practice.find_working_invocations(past, "acme", now), "acme", STYLE, now
     )
     assert lines == [
-        "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
+        "acme issue list --state open  worked 2 times in 1 session, latest 3d ago in k-three#1",
     ]
     assert pastlines.invocation_lines([], "zig", STYLE, now) == [
         "no session here holds a successful call of `zig`"
@@ -124,7 +124,7 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
     lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, clock.utc)
     assert lines == [
         "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
-        "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
+        "  make lint  3 sessions, 3 times, last on 2026-11-18 in k-three#2",
     ]
     assert pastlines.wall_lines([], STYLE, clock.utc) == [
         "no error here was met by several sessions"

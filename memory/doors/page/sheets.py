@@ -130,9 +130,9 @@ def _format_day(day: str, today: str) -> str:
 def _format_age(seconds: float) -> str:
     """Format an age as `3 hours ago` or `just now`."""
     age = format_age(seconds)
-    number = age.rstrip(ascii_lowercase)
-    if not number:
+    if age == "0m":
         return "just now"
+    number = age.rstrip(ascii_lowercase)
     return format_count(int(number), UNITS[age[len(number) :]]) + " ago"
 
 
