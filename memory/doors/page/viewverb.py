@@ -53,7 +53,7 @@ def _serve(call: Call, pages: Pages) -> int:
         sheets.render_sheet(pages.timeline(), "")  # the first visit's page, into the caches
     address = site.gate.address()
     line = (
-        "dayleaf store view: open this address once; it stops with Ctrl-C, or after %d minutes "
+        "dayleaf store view: open this address once; Ctrl-C ends the page, as do %d minutes "
         "without a visit" % IDLE
     )
     call.answer({"address": address}, [line, "  " + address])
