@@ -426,8 +426,8 @@ _add(
     "tell",
     "[NOTE|-]",
     "leave a note for the next session",
-    flag("--show", "print the current one"),
-    flag("--clear", "stop showing it"),
+    flag("--show", "print the handoff"),
+    flag("--clear", "stop showing the handoff"),
     CLIENTS_SESSION,
     TRANSCRIPT,
     PROVIDER,
@@ -453,7 +453,7 @@ _add(
     flag("--replace", "new plan: drop the active plan"),
     opt("--step STEP", "new plan: a step (repeatable)", action="append"),
     flag("--append", "with update: add text"),
-    flag("--undo", "with step N: not done"),
+    flag("--undo", "with step N: mark as not done"),
     prose=True,
 )
 _add(
@@ -532,7 +532,7 @@ _add(
     opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
     opt("--file PATH", "all that mentions a file"),
     opt("--mentions TEXT", "all that contains a text"),
-    flag("--hard", "remove it for good"),
+    flag("--hard", "remove for good"),
     flag("--yes", "do not ask"),
 )
 _add(
@@ -554,7 +554,7 @@ _add(
     "upkeep",
     "[FILE]",
     "back everything up into one file",
-    opt("--workspace NAME", "only this one, with its logs of pushes"),
+    opt("--workspace NAME", "only this workspace, with its logs of pushes"),
     flag("--shared", "the repository's .dayleaf too"),
     flag("--here", "allow FILE inside a git work tree"),
     opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
@@ -576,7 +576,7 @@ _add(
     "upkeep",
     "",
     "merge duplicates and archive what is old",
-    flag("--apply", "do it, instead of printing the plan"),
+    flag("--apply", "carry out the plan, not only print it"),
     flag("--clock-is-right", "archive even if the clock seems wrong"),
 )
 _add("undo", "upkeep", "", "undo the last upkeep")
@@ -603,7 +603,7 @@ _add(
     flag("--all", "claude-memory, transcripts: from every project"),
     opt("--since WHEN", "transcripts: sessions that ended since then"),
     opt("--agent", "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS), AGENTS),
-    flag("--ask", "transcripts, --all: show a plan first"),
+    flag("--ask", "transcripts, --all: list, then ask"),
 )
 _add("edit", "learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved")
 _add(
@@ -611,14 +611,14 @@ _add(
     "keep",
     "WORDS|ID|-",
     "keep what you say as a rule that holds from now on",
-    opt("--tag T", "only with prompts about this (repeatable)", action="append"),
+    opt("--tag T", "only with prompts about T (repeatable)", action="append"),
 )
 _add(
     "rule",
     "rule",
     "keep|suggest|list|approve|reject",
-    "suggest rules, list them, decide on them",
-    opt("--rationale WHY", "why it is needed (required)"),
+    "suggest, list and decide on rules",
+    opt("--rationale WHY", "why the rule is needed (required)"),
     opt("--body TEXT", "text, or `-` for stdin"),
     opt("--title T", "the title, if TITLE is not given"),
     TAG,
@@ -654,18 +654,18 @@ _add(
     parts={
         "add": Part(
             "PATH",
-            "copy a document, or list a script in place",
+            "copy a document, or add a script in place",
             "--path --type --title --version --tag --shared --global",
         ),
-        "list": Part("", "list them, and whether their files changed", "--type --stale"),
-        "show": Part("ID", "print it, its outline or one section", "--section --outline"),
+        "list": Part("", "list all, and whether files changed", "--type --stale"),
+        "show": Part("ID", "print all, the outline or one section", "--section --outline"),
         "refresh": Part("[ID…]", "read changed files again"),
         "update": Part(
             "ID", "change title, tags, versions or file", "--title --version --tag --path"
         ),
-        "delete": Part("ID", "archive it; its file stays"),
-        "search": Part("QUERY", "search them", "--type --tag --version"),
-        "reindex": Part("[ID…]", "index them again"),
+        "delete": Part("ID", "archive the record; the file stays"),
+        "search": Part("QUERY", "search resources", "--type --tag --version"),
+        "reindex": Part("[ID…]", "index again"),
         "approve": Part("ID…", "approve this exact text"),
         "reject": Part("ID…", "reject this exact text"),
         "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
@@ -713,14 +713,14 @@ _add(
     "search another folder of markdown in place",
     flag("--everywhere", "in every project"),
     parts={
-        "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
+        "add": Part("DIR", "search DIR; dayleaf never writes there", "--everywhere"),
         "list": Part("", "list the folders"),
-        "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
+        "remove": Part("DIR", "stop searching DIR; the folder stays", "--everywhere"),
     },
 )
 _add(
     "workspace",
     "recall",
     "[claim [NAME]]",
-    "show the project's memory and folders; claim: use another one",
+    "show the project's memory and folders; claim: use another memory",
 )

@@ -348,12 +348,12 @@ def _draft_handoff(call: Call) -> Record:
     sources = _list_checkpoints(call, session) if session else _list_branch_checkpoints(call)
     if not sources and session:
         raise StoreError(
-            "nothing to hand off from session %s: it has no checkpoint and no transcript; "
+            "nothing to hand off: session %s has no checkpoint and no transcript; "
             '`dayleaf handoff "…"` leaves a note' % session
         )
     if not sources:
         raise StoreError(
-            "nothing to hand off from this workspace: it has no checkpoint; "
+            "nothing to hand off: this workspace has no checkpoint; "
             "`dayleaf store import transcripts` imports past sessions, "
             '`dayleaf handoff "…"` leaves a note'
         )

@@ -55,7 +55,7 @@ def upkeep(call: Call) -> int:
         )
     lines.append(housekeeping.format_counts(plan.records, plan.merged, plan.archived))
     if plan.changes:
-        way = "" if applied else "`dayleaf store upkeep --apply` does it; "
+        way = "" if applied else "`dayleaf store upkeep --apply` does this; "
         lines.append(way + "`dayleaf store undo` undoes it")
     value = {**housekeeping.plan_to_json(plan), "applied": applied}
     if applied:

@@ -289,7 +289,7 @@ FAMILIES = {
     "notes": "let a model write a note of each session",
     "record": "write, change, link, share, forget a record",
     "rule": "keep a rule; suggest, list, decide on rules",
-    "push": "what the model is given: see why, switch it off",
+    "push": "see or switch off what the model is given",
     "store": "see, check, back up, import, share the whole memory",
     "debug": "measure recall; try what a prompt would get",
 }

@@ -163,7 +163,7 @@ def _format_event(event: dict[str, Any], now: float) -> list[str]:
 
 def _format_reason(reason: str) -> str:
     if reason == receipts.TITLE_REASON:
-        return "only its title: another session"
+        return "only its title: from another session"
     return "every session gets it" if reason == "load_all" else one_line(reason)
 
 
