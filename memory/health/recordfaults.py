@@ -268,7 +268,7 @@ def _check_links(
                 remedy = "did you mean %s '%s'? if not, remove the link" % meant
             yield line, False, "it links to '%s', which is not a record here" % shown, remedy
         elif edge.also:
-            what = "it links to '%s', the name of %d records; it means the newest, %s"
+            what = "it links to '%s', the name of %d records; the newest, %s, counts"
             newest = edge.to.id if edge.to else ""
             yield line, False, what % (shown, len(edge.also) + 1, newest), "name it by its id"
 

@@ -615,7 +615,7 @@ def parse_instant(said: str, now: float, offset: clock.Offset, end: bool = False
             assert chosen is not None
             return chosen
     raise UsageError(
-        "'%s' is no time; write it as 3d, 2h, 2026-11-20, yesterday or Monday" % said[:60]
+        "'%s' is not a time; write 3d, 2h, 2026-11-20, yesterday or Monday" % said[:60]
     )
 
 

@@ -92,7 +92,7 @@ def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):
         (["acept"], "did you mean 'accept'?"),
         (["list", "more"], "takes no more words"),
         (["list", "--since", "7d"], "takes no --since"),
-        (["--since", "someday"], "is no time"),
+        (["--since", "someday"], "is not a time"),
     ],
 )
 def test_wrong_words_end_with_one_line(run, words, said):

@@ -37,7 +37,7 @@ WRONG = [
     (["recall", "--limit", "0"], "'0' is not a whole number above 0"),
     (["recall", "--min-score", "nan"], "'nan' is not a number"),
     (["recall", "--limit"], "expected one argument"),
-    (["recall", "--since", "whenever"], "'whenever' is no time"),
+    (["recall", "--since", "whenever"], "'whenever' is not a time"),
     (["recall", "--workspace", "nowhere"], "no workspace 'nowhere'"),
     (["distill"], "needs a question"),
     (["distill", "x", "--provider", "gemni"], "did you mean 'gemini'?"),

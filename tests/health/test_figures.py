@@ -266,7 +266,7 @@ def test_stats_wants_no_words(run):
     """A word is a slip of the hand."""
     done = run("stats", "week")
     assert done.returncode == 2 and "--since" in done.stderr
-    assert "is no time" in run("stats", "--since", "hmm").stderr
+    assert "is not a time" in run("stats", "--since", "hmm").stderr
 
 
 def test_a_real_push_leaves_its_tokens(handled, place, now):

@@ -130,7 +130,7 @@ def test_check_names_wrong_ends_twins_and_the_nearest_record(place, shop, now):
         ),
         (
             False,
-            "it links to 'JWT issuer', the name of 2 records; it means the newest, l-jwt",
+            "it links to 'JWT issuer', the name of 2 records; the newest, l-jwt, counts",
             "name it by its id",
         ),
         (
