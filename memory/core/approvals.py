@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 LEDGER = "trust.jsonl"
 LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
-APPROVED_FOLDER = "approved"  # folder of approved content
-GLOBAL_WORKSPACE = "global"  # the workspace of records of the global tier
+APPROVED_FOLDER = "approved"
+GLOBAL_WORKSPACE = "global"
 SCRIPT = "script:"  # stands before the workspace of a script's approval
 DECISIONS = ("approve", "reject")
 # stands before the 64 digits in a line of ours; any other line is read whole
@@ -43,7 +43,7 @@ _DIGEST = b'"sha256":"'
 
 
 def approval_workspace(name: str, key: str) -> str:
-    """Return the key under which a record is approved, or `global`."""
+    """Return the workspace in which a record is approved: `key` or `global`."""
     return GLOBAL_WORKSPACE if name[:2] == GLOBAL + "/" else key
 
 
@@ -76,7 +76,7 @@ def read_decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
             and line.count(b"sha256") == 1
             and b"\\" not in line
         ):
-            continue
+            continue  # on other bytes
         read = _parse_decision(line)
         if read:
             key, decision = read

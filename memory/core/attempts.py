@@ -42,7 +42,7 @@ def log_start(place: Place, session: str, trigger: str, now: float) -> str:
 
 
 def log_end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
-    """Log the end of a run.  id: of the checkpoint it wrote, or ""."""
+    """Log the end of a capture; `id` is its checkpoint's, or ""."""
     ms = max(0, int((now - began) * 1000))  # the clock may have been set back
     _append_row(place, now, do="done", run=run, trigger=trigger, ms=ms, id=id)
 
@@ -71,7 +71,7 @@ def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
 
 
 def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
-    """Log that the user was told of some runs.
+    """Log that the user was told of some unfinished captures.
 
     A log over CUT_BYTES is cut, and loses the names of older versions.
     """

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NESTED = "DAYLEAF_NESTED"
 # process id of the hook that passes a slash command on; only its own child finds it true
 TYPED = "DAYLEAF_TYPED"
-# marks of agents
 AGENTS = (
     "CLAUDECODE",
     "GEMINI_CLI",
@@ -130,7 +129,7 @@ def is_agent(env: Dict[str, str]) -> bool:
 
 
 def is_typed_by_person(env: Dict[str, str]) -> bool:
-    """Tell whether our hook, passing on a slash command, started this process."""
+    """Tell whether our hook started this process for a slash command."""
     return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
 
 
@@ -148,7 +147,7 @@ def _run_handler(name: str, answer: str, event: Event, env: Dict[str, str]) -> b
 
 
 def read_event() -> Event:
-    """Read the payload from stdin, empty unless a JSON object."""
+    """Read a hook's payload from stdin, {} if it is no JSON object."""
     try:
         event = fastjson.parse(files.read_fd(0, STDIN_LIMIT))
     except (OSError, ValueError):
@@ -168,7 +167,7 @@ def project_dir(event: Event, env: Dict[str, str]) -> str:
 
 
 def import_handler(handler: str) -> Callable[..., Any]:
-    """Import `module:function`."""
+    """Import and return the function named `module:function`."""
     module, _, function = handler.partition(":")
     __import__(module)
     found: Callable[..., Any] = getattr(sys.modules[module], function)
@@ -199,7 +198,7 @@ def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
     """Run `after` in a child that outlives the hook.
 
     The standard streams are replaced before the fork: the host reads stdout to its end, and a child
-    that still holds it would keep the host waiting (256 ms instead of 10 at 100,000 records).
+    that still holds it would keep the host waiting.
     """
     posix = files.posix
     if not hasattr(posix, "fork"):
@@ -234,7 +233,7 @@ def _spawn(name: str, after: str, event: Event) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        creationflags=0x00000008 | 0x00000200,
+        creationflags=0x8 | 0x200,  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
     )
     assert child.stdin is not None
     child.stdin.write(fastjson.dump(event).encode("ascii"))

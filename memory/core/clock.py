@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-TYPE_CHECKING = False  # importing `typing` takes longer than this module
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
@@ -143,7 +143,7 @@ def format_zoned(instant: float) -> str:
 
 
 def utc(instant: float) -> float:
-    """Return the offset of UTC."""
+    """Return 0, the offset of UTC at any instant."""
     return 0.0
 
 
@@ -158,7 +158,7 @@ def from_local(local: float, offset: Offset) -> float:
 
 
 def midnight(instant: float, offset: Offset = utc, back: int = 0) -> float:
-    """Return the start of an instant's day, or of `back` days before."""
+    """Return the start of the day that is `back` days before an instant's day."""
     return from_local(((instant + offset(instant)) // DAY - back) * DAY, offset)
 
 
@@ -173,7 +173,7 @@ def year_month(instant: float, offset: Offset = utc) -> tuple[int, int]:
 
 
 def month_start(year: int, number: int, offset: Offset = utc) -> float:
-    """Return the start of a month.  number: 0 is December of the year before."""
+    """Return the start of a month; month 0 is December of the year before."""
     year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
     return from_local(_days_since_epoch(min(max(year, 1), 9998), number, 1) * DAY, offset)
 
@@ -187,12 +187,9 @@ def period_bounds(
     """
     if unit in ("month", "year"):
         year, month = year_month(instant, offset)
-        if unit == "year":
-            year, month = year - back, 1
-        else:
-            month -= back
-        following = month + (12 if unit == "year" else 1)
-        return month_start(year, month, offset), month_start(year, following, offset)
+        months = 12 if unit == "year" else 1
+        first = (1 if unit == "year" else month) - back * months
+        return month_start(year, first, offset), month_start(year, first + months, offset)
     days, since = (7, weekday(instant, offset)) if unit == "week" else (1, 0)
     start, end = since + back * days, since + (back - 1) * days
     return midnight(instant, offset, start), midnight(instant, offset, end)
@@ -202,7 +199,7 @@ def date_in_path(name: str) -> float | None:
     """Return the instant in a path such as `2026-11-21/143052-x.md`, or None."""
     parts = name.split("/")
     stem = parts[-1]
-    for part in parts[-1:] + parts[-2:-1]:
+    for part in parts[-1:] + parts[-2:-1]:  # the file's name, then its folder's
         if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
             day = parse(part[:10])
             if day is not None:

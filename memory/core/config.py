@@ -212,7 +212,7 @@ def _add_variables(config: Config, env: Dict[str, str], agent: bool) -> None:
 
 
 def _merge_file(config: Config, path: str, source: str) -> bool:
-    """Add a file's settings; return False if capture's are unclear."""
+    """Add a file's settings; return False if those of capture are unclear."""
     value = _read_settings(config, path)
     if value is None:
         return False
@@ -268,6 +268,7 @@ def _may_set(source: str, key: str) -> bool:
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
+    """Set a key to what it may have from this source; note what is wrong."""
     wrong = find_fault(key, item)
     if wrong:
         item = _safe_value(key)
@@ -290,6 +291,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _safe_value(key: str) -> Any:
+    """Return what a faulty setting is read as, None to ignore it."""
     if isinstance(DEFAULTS[key], bool) or key in CHOICES:
         return SAFE_VALUES.get(key, CHOICES.get(key, (False,))[0])
     return None

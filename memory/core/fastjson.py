@@ -41,8 +41,7 @@ def parse(data: bytes | str) -> Any:
     try:
         value, end = make_scanner(_Context)(text, 0)  # type: ignore[arg-type]
     except (StopIteration, SystemError):
-        # Up to 3.11 the scanner takes its own error from `json.decoder`, and fails with SystemError
-        # where nobody imported it.
+        # up to 3.11 SystemError where nobody imported the scanner's error, of `json.decoder`
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None

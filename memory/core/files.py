@@ -72,8 +72,7 @@ def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
     """Return a regular file's bytes, at most `limit`; raises OSError."""
     fd = open_read(path, follow)
     try:
-        # Asking for the size first: a buffer of the limit is mapped, shrunk and unmapped again, 15
-        # us a file.
+        # by its size: a buffer of the limit costs 15 us a file
         size = min(posix.fstat(fd).st_size + 1, limit)
         data = posix.read(fd, size)
         return data if len(data) < size else data + read_fd(fd, limit - len(data))
@@ -203,7 +202,7 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
 
     synced: False skips fsync, for derived files: after a power cut the file may be torn.
     """
-    temp = _write_temp(path, data, mode, 0, synced)
+    temp = _write_temp(path, data, mode, synced=synced)
     try:
         posix.replace(temp, path)
     except OSError:
@@ -243,7 +242,7 @@ def stage(path: str, data: bytes, mode: int, number: int) -> str:
     number: how many files this process has staged already.  The bytes are on the disk only after
     `sync`.
     """
-    return _write_temp(path, data, mode, number, False)
+    return _write_temp(path, data, mode, first=number, synced=False)
 
 
 def move_without_replacing(temp: str, path: str) -> None:
@@ -258,8 +257,7 @@ def move_without_replacing(temp: str, path: str) -> None:
     except (OSError, AttributeError) as error:
         if getattr(error, "errno", 0) in _DENIED:
             raise
-        # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file
-        # over it.
+        # no hard links (exFAT, some FUSE mounts): claim the name, then move the file over it
         posix.close(
             posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE)
         )
@@ -292,11 +290,12 @@ def sync(path: str) -> None:
 
 def _open_or_create(path: str, flags: int) -> int:
     """Open a file; create it and its folder where absent."""
+    flags |= posix.O_CREAT | _CLOEXEC
     try:
-        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
+        return posix.open(path, flags, FILE_MODE)
     except FileNotFoundError:
         make_folder(path.rpartition("/")[0])
-        return posix.open(path, flags | posix.O_CREAT | _CLOEXEC, FILE_MODE)
+        return posix.open(path, flags, FILE_MODE)
 
 
 def append(path: str, data: bytes) -> None:
@@ -456,9 +455,10 @@ def is_leftover(name: str, changed: float, now: float) -> bool:
     pid, _, rest = name[len(TEMP_PREFIX) :].partition("-")
     if not name.startswith(TEMP_PREFIX) or (pid.isdigit() and is_running(int(pid))):
         return False
-    return now - changed > TEMP_AGE or (
-        pid.isdigit() and rest.partition("-")[2] == (_machine_name() or None)
-    )
+    if now - changed > TEMP_AGE:
+        return True
+    machine = rest.partition("-")[2]
+    return pid.isdigit() and machine != "" and machine == _machine_name()
 
 
 def is_running(pid: int) -> bool:

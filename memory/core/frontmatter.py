@@ -7,8 +7,8 @@ is sure of what people write.  Where it is not, `parse` lets PyYAML's string-onl
 bytes where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a
 search, while no rule, script or path is taken from it (records.py).  Refused before YAML builds
 anything: heads above 64 KiB, more than 256 keys, nesting above 32, anchors, aliases, tags and merge
-keys (a 342-byte merge bomb takes 18.7 s, 50 KB of `[` crash libyaml; none of 33,600 real files uses
-any of them).  The writer changes the lines of its own keys and no other byte.
+keys (a 342-byte merge bomb takes 18.7 s; none of 33,600 real files uses any of them).  The writer
+changes the lines of its own keys and no other byte.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def find_merge_marker(data: bytes) -> int:
     """Return the line number of an unfinished merge's first marker, or 0."""
     if b"\n>>>>>>> " not in data:
         return 0
-    start = 0 if data.startswith(b"<<<<<<< ") else data.find(b"\n<<<<<<< ") + 1
-    return data.count(b"\n", 0, start) + 1 if start or data.startswith(b"<<<<<<< ") else 0
+    start = (b"\n" + data).find(b"\n<<<<<<< ")
+    return data.count(b"\n", 0, start) + 1 if start >= 0 else 0
 
 
 def parse(data: bytes) -> Page:
@@ -111,12 +111,12 @@ def parse(data: bytes) -> Page:
 
     Importing PyYAML costs 15 ms.  No content makes it raise.
     """
-    return _parse_page(data, True)
+    return _parse_page(data, settle=True)
 
 
 def parse_fast(data: bytes) -> Page:
     """Read a file as `parse` does, but without PyYAML, for hooks."""
-    return _parse_page(data, False)
+    return _parse_page(data, settle=False)
 
 
 def _parse_page(data: bytes, settle: bool) -> Page:
@@ -146,7 +146,7 @@ def _parse_page(data: bytes, settle: bool) -> Page:
 
 def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
     """Fill `page` from a TOML head; return its end and the body's start."""
-    from memory.core import headtoml  # a Hugo site's
+    from memory.core import headtoml
 
     start, end, offset = headtoml.find_fences(data, at)
     if start >= 0:
@@ -206,15 +206,12 @@ def _decode(data: bytes, page: Page) -> str:
     except UnicodeDecodeError as error:
         line = page.head_lines + data.count(b"\n", 0, error.start) + 1
         # no letter of it is UTF-8: an editor's Latin-1
-        if data.decode("utf-8", "ignore").isascii():
-            page.problems.append(
-                "line %d: bytes that are not UTF-8, read as Latin-1; save the file as UTF-8" % line
-            )
-            return data.decode("latin-1")
+        is_latin = data.decode("utf-8", "ignore").isascii()
         page.problems.append(
-            "line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line
+            "line %d: bytes that are not UTF-8, read as %s; save the file as UTF-8"
+            % (line, "Latin-1" if is_latin else "U+FFFD")
         )
-        return data.decode("utf-8", "replace")
+        return data.decode("latin-1") if is_latin else data.decode("utf-8", "replace")
 
 
 def _find_blank_fence_end(data: bytes, at: int) -> int:
@@ -285,7 +282,7 @@ def _encode(text: str) -> bytes:
 
 
 def _format_entry(key: str, value: Any) -> List[str]:
-    """Return the lines of one top-level key; none for None."""
+    """Return the lines of one top-level key, [] for None."""
     if value is None:
         return []
     name = key if _is_plain(key, True) else _quote(key)
@@ -303,7 +300,7 @@ def _format_entry(key: str, value: Any) -> List[str]:
 
 
 def _format_literal_block(name: str, text: str) -> List[str]:
-    """Return the lines of a key with a `|` text; none where unsafe."""
+    """Return the lines of a key with a `|` text, [] where unsafe."""
     if text.startswith(("\n", " ")):
         return []
     lines = text.split("\n")
@@ -411,6 +408,7 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def _check_values(result: bytes, before: Page, changes: Mapping[str, Any]) -> None:
+    """Raise StoreError if a key of the result has another value than wanted."""
     after = parse(result)
     wanted = {key: value for key, value in before.meta.items() if key not in changes}
     wanted.update((key, _as_read(value)) for key, value in changes.items())
@@ -437,6 +435,7 @@ def _as_read(value: Any) -> Any:
 def _change_lines(
     lines: List[str], changes: Mapping[str, Any], newline: str, before: Mapping[str, Any]
 ) -> List[str]:
+    """Return a head's lines with the changes; `before` holds its values."""
     spans = _find_entries(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
     out: List[str] = []
@@ -463,7 +462,7 @@ def _change_lines(
 
 
 def _count_kept_items(before: Any, wanted: Any) -> int:
-    """Count a list's items if the new list begins with them."""
+    """Return the number of a list's items if the new list begins with them, else 0."""
     if not isinstance(before, list) or not isinstance(wanted, (list, tuple)):
         return 0
     return len(before) if _as_read(wanted[: len(before)]) == before else 0

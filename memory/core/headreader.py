@@ -33,8 +33,7 @@ def read_head(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
     extra: List[str] = []
     key = value = ""
     at = 0
-    # Looked for once in the whole head, so that a line costs 0.4 us: what could end or spoil a
-    # plain value.
+    # what could end or spoil a plain value, looked for once in the whole head
     clean = not (" #" in text or "\t" in text or " \n" in text or text[-1:] == " ")
     for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
         name, colon, rest = line.partition(": ")
@@ -82,7 +81,7 @@ def is_special(c: str) -> bool:
 
 def parse_key_line(line: str) -> Tuple[str, str]:
     """Return (key, text of its value) of a top-level line."""
-    return parse_top_key(line, *line.partition(": "), 0, [])
+    return parse_top_key(line, *line.partition(": "), number=0, unsure=[])
 
 
 def parse_top_key(
@@ -232,6 +231,7 @@ def _decode_character(digits: str, size: int) -> str:
 
 def _parse_flow(text: str) -> Any:
     """Read `[a, b]` or `{a: b}`; None for anything else."""
+    # most are a list of plain words
     names = text.replace(", ", "").replace("-", "")[1:-1]
     if names.isalnum() and text[0] == "[" and text[-1] == "]" and ", -" not in text:
         parts = text[1:-1].split(", ")
@@ -283,7 +283,7 @@ def _parse_flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
 
 
 def _parse_flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
-    """Read a member of a flow collection and the comma behind it."""
+    """Return (member of a flow collection or None, index behind its comma)."""
     value, at = _parse_flow_scalar(text, at, close)
     if text[at : at + 1] == ",":
         return value, _skip_spaces(text, at + 1)
@@ -447,7 +447,7 @@ def _parse_list(rows: List[Tuple[int, str, int]], unsure: List[int], label: bool
 
 
 def _add_pair(pairs: Dict[str, Any], text: str, number: int, unsure: List[int]) -> bool:
-    """Add the key and value of a line to `pairs`, if any."""
+    """Add a line's key and value to `pairs`; return False if it has none."""
     pair = _parse_pair(text, number, unsure)
     if pair is None:
         return False
@@ -460,6 +460,7 @@ def _add_pair(pairs: Dict[str, Any], text: str, number: int, unsure: List[int]) 
 def _add_item(
     items: List[Any], text: str, depth: int, number: int, unsure: List[int], label: bool
 ) -> int:
+    """Add an item to `items`; return the depth of its next keys, or -1."""
     rest = text[1:].lstrip(" ")
     pair = _parse_pair(rest, number, unsure)
     if pair:

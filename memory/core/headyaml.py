@@ -89,7 +89,8 @@ def _check_events(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
             return "line %d: %s" % (line, unread), []
         if depth == 1:
             if at_key and kind == "ScalarEvent":
-                (twice if event.value in keys else keys)[event.value] = None
+                found = twice if event.value in keys else keys
+                found[event.value] = None
             if not kind.endswith("EndEvent"):
                 at_key = not at_key
         depth += _DEEPER.get(kind, 0)

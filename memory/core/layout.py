@@ -82,7 +82,7 @@ def is_kind_allowed(kind: str, tier: str) -> bool:
 
 
 def plugin_folder() -> str:
-    """Return this copy's folder, with `memory`, `hooks`, `bin` and install.sh."""
+    """Return the folder of the running dayleaf, which holds `memory` and install.sh."""
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
@@ -222,7 +222,7 @@ class Place:
         return self.receipts_folder + "/" + session + ".jsonl"
 
     def misled(self) -> List[str]:
-        """Return the workspace's and the global list of misleading records (ledger.py)."""
+        """Return the paths of the workspace's and the global list of misleading records."""
         return [self.cache + "/misled", self.home + "/cache/global/misled"]
 
 
@@ -276,8 +276,7 @@ def refuse_lost(path: str) -> None:
 def locate(env: Dict[str, str], directory: str) -> Place:
     """Return the workspace of a directory; raises UsageError without any home.
 
-    directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the model's
-    `cd`.
+    directory: absolute.
     """
     base = find_home(env)
     project = files.real_path(directory.replace("\\", "/").rstrip("/") or "/")
@@ -289,7 +288,7 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     anchor = _find_anchor(root, git, common)
     origin = remote or main
     named = workspace_name(origin or project)
-    if main and not git:
+    if main and not git:  # a worktree whose main checkout is gone
         named = _read_last_workspace(base, main)[0] or named
     key = _find_kept_workspace(base, named, anchor, git, common)
     due = claimed = ""
@@ -350,7 +349,7 @@ def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: s
 
 
 def _is_new_remote(base: str, key: str, remote: str) -> bool:
-    """Tell whether a remote is elsewhere and has no workspace yet."""
+    """Tell whether a remote is no local folder and has no workspace yet."""
     if not remote or _has_workspace(base, key):
         return False
     return remote[0] != "/" or not files.is_folder(remote)
@@ -378,8 +377,10 @@ def is_own_checkout(root: str, git: str, anchor: str) -> bool:
 
     They lie in the checkout, or in a repository that surrounds it or lists it as a worktree.
     """
-    if not git or anchor != root:
-        return bool(git)
+    if not git:
+        return False
+    if anchor != root:
+        return True
     common = files.real_path(find_common_git(git))
     if common.startswith(root + "/"):
         return True
@@ -420,7 +421,8 @@ def find_workspace_at(rows: List[Dict[str, Any]], path: str, instant: str) -> st
     """
     here = [row for row in rows if row.get("path") == path]
     before = [row for row in here if str(row.get("t")) <= instant]
-    return str((before or here[:1] or [{}])[-1].get("key") or "")
+    row = (before or here[:1] or [{}])[-1]
+    return str(row.get("key") or "")
 
 
 def format_remote_row(named: str, key: str) -> str:
@@ -441,7 +443,7 @@ def explain_relation(place: Place, key: str) -> str:
 
 
 def find_other_remote(place: Place) -> str:
-    """Return the workspace that a remote names, where another is kept, or ""."""
+    """Return the workspace that a place's remote names if it keeps another, else ""."""
     if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
         return ""
     return place.named if place.git else ""
@@ -463,7 +465,7 @@ def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
 
 
 def _has_commit(git: str, common: str, commit: str) -> bool:
-    """Tell whether a repository has a commit, by log or loose object."""
+    """Tell whether a repository has a commit: loose, in its log or in a pack."""
     if not commit:
         return True
     loose = files.list_folder("%s/objects/%s" % (common, commit[:2]))
@@ -486,6 +488,7 @@ def _is_packed(path: str, prefix: str) -> bool:
     except OSError:
         return False
     try:
+        # behind 8 bytes: how many objects there are up to each first byte
         head, first = files.read_at(fd, 1032, 0), int(prefix[:2], 16)
         low = int.from_bytes(head[4 + 4 * first : 8 + 4 * first], "big") if first else 0
         high = int.from_bytes(head[8 + 4 * first : 12 + 4 * first], "big")
@@ -515,7 +518,7 @@ def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, i
 
 
 def workspace_name(source: str) -> str:
-    """Return a workspace's name for a remote or directory."""
+    """Return the name of a workspace by its remote or directory."""
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
 
@@ -571,7 +574,7 @@ def parse_ref(line: str) -> str:
 
 
 def project_name(key: str) -> str:
-    """Return a workspace's name without its key's digits."""
+    """Return a workspace's key without the digits at its end."""
     return key.rpartition("-")[0] or key
 
 
@@ -636,7 +639,7 @@ def read_git_config(path: str) -> Iterator[Tuple[str, str, str, str]]:
     section = name = ""
     for line in text.split("\n"):
         line = line.strip()
-        if line.startswith("["):
+        if line.startswith("["):  # `[remote "origin"]`, `[remote "x"] key = value`
             head, _, line = line[1:].partition('"]' if '"]' in line else "]")
             section, _, name = head.partition(" ")
             section, name, line = section.lower(), name.strip().strip('"'), line.strip()
@@ -663,6 +666,7 @@ def normalise_remote(url: str) -> str:
     host = HOST_ALIASES.get(host.lower(), host)
     parts = path.strip("/").split("/")
     if host == "dev.azure.com" and len(parts) == 4:
+        # v3/A/B/REPO by ssh, A/B/_git/REPO by https
         parts = parts[1:] if parts[0] == "v3" else [*parts[:2], parts[3]]
         path = "/".join([*parts[:2], "_git", parts[2]])
     return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
@@ -680,7 +684,7 @@ def _split_url(url: str) -> Tuple[str, str]:
         return host.partition("]")[0] + "]" if host[:1] == "[" else host.partition(":")[0], path
     if url.startswith("/"):
         return "", url
-    before = url.partition(":")[0]
+    before = url.partition(":")[0]  # `git@host:path`
     if before == url or "/" in before or len(before) < 2:
         return "", ""
     colon = "]:" if "]:" in url else ":"

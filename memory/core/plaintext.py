@@ -91,7 +91,7 @@ def shorten(value: str, most: int) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """Return `1 record`, `2 records`, `1,234 fixes`."""
+    """Return a number and its noun: `1 record`, `1,234 fixes`."""
     plural = "" if number == 1 else "es" if noun.endswith("x") else "s"
     return "{:,} {}{}".format(number, noun, plural)
 
@@ -245,7 +245,7 @@ def find_private_pairs(lower: str) -> list[tuple[int, int]]:
 
 
 def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted spans, overlapping ones as one."""
+    """Return spans sorted, with overlapping ones merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -255,7 +255,7 @@ def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return a text around a sought word, the heading above first.
+    """Return a text's part around a sought word, the heading above it first.
 
     sought: words in order of preference.  start: search from this index on.
     """

@@ -31,9 +31,6 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
                        (when an import brought it; expiry counts from then)
     conversation       session, branch, files, until (when the last entry told was made), written
                        (12 hex of the SHA-256 of the body as dayleaf wrote it)
-
-A plain class and not a dataclass: a hook reads a changed file through this module, and that import
-takes 14 ms.
 """
 
 from __future__ import annotations
@@ -54,8 +51,7 @@ HARVEST_KEY = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
 # names of a note that say nothing of it
 UNTITLED = "|readme|index|untitled|unbenannt|note|notes|memo|document|제목 없음|無題|无标题|未命名"
-# bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
-READ_LIMIT = 1 << 20
+READ_LIMIT = 1 << 20  # bytes of a file that are read and indexed
 # what Obsidian fills in where a note is made of a template
 OBSIDIAN_FIELDS = ("title", "date", "time")
 _TRUE = ("true", "yes", "on", "1", "y")
@@ -63,7 +59,7 @@ _KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
-    """A typed edge to another record.  target: an id, a name or a title."""
+    """A typed link to another record; `target` is an id, a name or a title."""
 
     __slots__ = ()
 
@@ -80,7 +76,7 @@ class Link(tuple):  # type: ignore[type-arg]
 
 
 class Record:
-    """A record, to be treated as frozen.
+    """A record as its file holds it; never changed in place.
 
     name: its path in the index, such as `p/learnings/x.md`.
     accepted: False for a candidate, a learning that nobody accepted.
@@ -406,8 +402,7 @@ def _read_id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) ->
     written = meta.get("id")
     if isinstance(written, str) and written:
         # An id stands in what the model reads and in commands it is told to run, so it is nothing
-        # but a word of any script; other tools' ids look like paths (`2025-11-10/013435_9fa8`), and
-        # no id ever becomes one.
+        # but a word of any script; other tools' ids look like paths (`2025-11-10/013435_9fa8`).
         if (
             len(written) <= 128
             and all(c.isalnum() or c in "._-/:+@#=,~%" for c in written)
@@ -485,7 +480,7 @@ def _has_obsidian_field(line: str) -> bool:
 
 
 def _is_jekyll_post(stem: str) -> bool:
-    day = stem[:11].split("-")
+    day = stem[:11].split("-")  # 2026-11-21-title
     return (
         [len(part) for part in day] == [4, 2, 2, 0]
         and "".join(day).isdigit()
@@ -563,22 +558,18 @@ def parse_links(value: Any) -> List[Link]:
             pairs = [(_join_text(value.get("relation")), value["target"])]
         else:
             pairs = [(str(key), item) for key, item in value.items()]
-        return [
-            Link(_normalise_relation(relation), _parse_target(text))
-            for relation, item in pairs
-            for text in _flatten(item)
-            if _parse_target(text)
-        ]
-    if isinstance(value, str):
-        found = []
-        for part in value.split(","):
-            relation, colon, target = part.partition(": ")
-            if not colon:
-                relation, target = "", part
-            if _parse_target(target):
-                found.append(Link(_normalise_relation(relation), _parse_target(target)))
-        return found
-    return [link for item in value for link in parse_links(item)] if isinstance(value, list) else []
+    elif isinstance(value, str):
+        parts = [part.partition(": ") for part in value.split(",")]
+        pairs = [(head, target) if colon else ("", head) for head, colon, target in parts]
+    else:
+        items = value if isinstance(value, list) else ()
+        return [link for item in items for link in parse_links(item)]
+    return [
+        Link(_normalise_relation(relation), _parse_target(text))
+        for relation, item in pairs
+        for text in _flatten(item)
+        if _parse_target(text)
+    ]
 
 
 def _normalise_relation(text: str) -> str:

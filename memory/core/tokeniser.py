@@ -168,8 +168,8 @@ def query_terms(query: str) -> List[Tuple[str, float]]:
 def is_loose(term: str) -> bool:
     """Tell whether a term is Hangul other than a bigram.
 
-    In a query the bigrams of a run say the same, without the accidents of a syllable that occurs in
-    many words, and of a particle that only one text has.
+    In a query the bigrams of a run say the same, without the accidents of a syllable in many words
+    or a rare particle.
     """
     return len(term) != 2 and all(map(is_hangul, term))
 
@@ -183,6 +183,7 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
     """Return the terms of words joined by hyphens, points or slashes."""
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
+    # a version
     if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
         return ((low, 1.0),) if low[0] != "v" else ((low, 1.0), (pieces[0].lower(), PART))
     found: Dict[str, float] = {}
@@ -249,6 +250,7 @@ def _split_identifier(piece: str) -> List[str]:
     parts: List[str] = []
     start = 0
     for i in range(1, len(piece)):
+        # at aB, a1 and 1a, and within ABCd before Cd
         a, b = shape[i - 1], shape[i]
         if a != b and (a == "d" or b != "l") or (a == b == "U" and shape[i + 1 : i + 2] == "l"):
             parts.append(piece[start:i])
@@ -389,7 +391,7 @@ def stem(word: str) -> str:
 
     M. Porter, "An algorithm for suffix stripping", 1980.
     """
-    # No step touches another ending, and half of all words have another.
+    # no step touches another ending
     if word[-1:] not in "sey" and word[-2:] not in _ENDINGS or len(word) < 3 or not word.isalpha():
         return word
     if word[-1] == "s":
@@ -445,7 +447,7 @@ def _porter_step_5(word: str) -> str:
 
 
 def _restore_e(word: str) -> str:
-    """Return a word without -ed or -ing, its final letter mended."""
+    """Mend the end of a word that has lost -ed or -ing."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if (

@@ -34,7 +34,7 @@ DIGEST_DIGITS = 16
 def new_records_notice(place: Place, event: Event) -> list[str]:
     """Return a line on new records of the shared tier, or [].
 
-    event: the hook's; marked, so that the worker remembers the announced contents.
+    Marks the hook's event, so that the worker remembers the announced contents.
     """
     if not files.is_folder(place.shared) or event.get("agent_id") or not may_have_changed(place):
         return []
@@ -89,7 +89,7 @@ def add_known_digests(place: Place, digests: Iterable[str]) -> None:
 def add_known_file(place: Place, path: str) -> None:
     """Append a record file's digest to the known contents.
 
-    Nothing where the file is gone.  Raises OSError.
+    Does nothing where the file is gone.  Raises OSError.
     """
     try:
         data = files.read(path, RECORD_BYTES, follow=False)
@@ -119,9 +119,9 @@ def may_have_changed(place: Place) -> bool:
 
 
 def list_shared_records(place: Place) -> Iterator[tuple[str, str]]:
-    """Yield (path below the shared tier, absolute path) of tracked records.
+    """Yield (path below the shared tier, absolute path) of each record that git tracks.
 
-    An untracked file is the user's own.  All records where git's index cannot be read.
+    Yields all records where git's index cannot be read.  An untracked file is the user's own.
     """
     tracked, seen = _read_tracked_paths(place), 0
     folders = [place.shared + "/" + folder for folder in layout.FOLDERS.values()]
@@ -147,8 +147,9 @@ def _count_unknown_records(place: Place) -> tuple[int, int, int]:
     from memory.core import approvals
 
     decisions, known = approvals.read_decisions(place.home), read_known_digests(place)
-    decided_rules = {key[2] for key in decisions if key[0] == place.key}
-    decided_scripts = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
+    decided_rules = {digest for space, _, digest in decisions if space == place.key}
+    of_scripts = approvals.SCRIPT + place.key
+    decided_scripts = {id for space, id, _ in decisions if space == of_scripts}
     records = rules = scripts = 0
     for inner, path in list_shared_records(place):
         try:

@@ -30,7 +30,7 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     if verb not in USER_VERBS + MODEL_VERBS or env.get(boundary.NESTED):
         return None, False
     raw = event.get("command_args")
-    from memory.hook import fence  # no other expansion needs it
+    from memory.hook import fence
 
     output, error = _run_command(verb, raw if isinstance(raw, str) else "", event, env)
     if verb in USER_VERBS:
@@ -61,7 +61,7 @@ def _format_user_answer(text: str) -> Event:
 
 
 def _run_command(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
-    """Run a verb in a child and return (output, error line)."""
+    """Run a verb in a child process; return (output, error line)."""
     import subprocess
 
     _extend_deadline()
@@ -85,24 +85,18 @@ def _run_command(verb: str, raw: str, event: Event, env: dict[str, str]) -> tupl
                 timeout=COMMAND_TIMEOUT,
             )
         except subprocess.TimeoutExpired:
-            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (
-                verb,
-                COMMAND_TIMEOUT,
-            )
+            slow = "dayleaf: %s took longer than %d s and was stopped; try it in a terminal"
+            return "", slow % (verb, COMMAND_TIMEOUT)
         except OSError as error:
-            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (
-                verb,
-                error.strerror,
-            )
+            fault = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal"
+            fault %= (verb, error.strerror)
             continue
         if done.returncode:
             last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            return "", last or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (
-                verb,
-                done.returncode,
-            )
+            fault = "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal"
+            return "", last or fault % (verb, done.returncode)
         return done.stdout.decode("utf-8", "replace").strip("\n"), ""
-    return "", failed
+    return "", fault
 
 
 def _build_options(verb: str, event: Event) -> list[str]:

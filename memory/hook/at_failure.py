@@ -49,7 +49,10 @@ def on_masked(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
 def _answer_with_remedy(
     event: Event, env: dict[str, str], now: float, name: str, call: tuple[str, str, str] | None
 ) -> tuple[Event | None, bool]:
-    """Answer a failed call with what worked after the same failure before."""
+    """Answer a failed call with an earlier remedy, or return (None, False).
+
+    name: of the hook's event.
+    """
     session = layout.valid_id(event.get("session_id"))
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
     if place is None or call is None or not files.exists(wallkeys.walls_path(place)):
@@ -76,7 +79,7 @@ def _answer_with_remedy(
 
 
 def _is_silent(settings: config.Config, state: receipts.SessionState) -> bool:
-    """Tell whether remedies are off, or the session has had enough."""
+    """Tell whether remedies are off, or the session has had MOST_PUSHES."""
     if not settings["load.enabled"] or not settings["load.walls"]:
         return True
     return state.off or state.pushes >= MOST_PUSHES
@@ -102,7 +105,7 @@ def _parse_call(event: Event) -> tuple[str, str, str] | None:
 class WallMatch:
     """A known failure (wall) that a failed call met again.
 
-    occurrence: the one to show.  marks: 8 hex of each of its keys.
+    occurrence: the one to show.  marks: short hashes of the keys that count as shown with it.
     """
 
     def __init__(self, wall: dict[str, Any], occurrence: dict[str, Any], marks: list[str]):
@@ -118,7 +121,7 @@ def find_walls(
 ) -> list[WallMatch]:
     """Return the known failures (walls) that a failed call meets again.
 
-    One, or several rules of a linter.
+    One wall, or several of a linter's rules.
     session: its own walls are left out, "" leaves out none.
     done: 8 hex of the keys shown to the session already.
     """
@@ -138,7 +141,7 @@ def find_walls(
 def _match_keys(
     fd: int, place: Place, session: str, done: Iterable[str], wanted: list[str]
 ) -> list[WallMatch]:
-    """Return the walls with one of the wanted keys."""
+    """Return the first wall with a wanted key; of linters' rules, several walls."""
     matches: list[WallMatch] = []
     known = set(done)
     table = wallkeys.read_key_table(fd)
@@ -160,7 +163,7 @@ def _match_keys(
 def _match_wall(
     place: Place, session: str, wall: dict[str, Any], key: str, wanted: list[str]
 ) -> WallMatch | None:
-    """Return a wall with an occurrence to show, or None if none stands."""
+    """Return a wall with its first valid occurrence, or None without one."""
     occurrence = _find_occurrence_elsewhere(place, session, wall)
     if occurrence is None:
         return None
@@ -169,7 +172,7 @@ def _match_wall(
 
 def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any]) -> Any:
     """Return a wall's first valid occurrence in another session, or None."""
-    from memory.hook import fence  # most failures meet no wall
+    from memory.hook import fence
 
     for row in wall.get("met") or ():
         if session and str(row.get("session")).endswith(session):
@@ -182,7 +185,7 @@ def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any])
 
 def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[str]:
     """Return short hashes of the keys that count as shown with a wall."""
-    if key[:2] == "a|":
+    if key[:2] == "a|":  # a missing path
         kin = [other for other in wanted if other[:2] == "a|"]
     else:
         kin = [key, wallkeys.RULE + str(wall.get("rule") or key)]
@@ -203,7 +206,7 @@ def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[s
 
 
 def _find_path_from_root(place: Place, cwd: object, call: tuple[str, str, str]) -> str:
-    """Return the reported path if it exists below the project's root, else ""."""
+    """Return the path reported missing if it exists from the project's root, else ""."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     tool, given, error = call

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     Chosen = list[list[Any]]
 
 FILES_READ = 50  # files ranked where there is no index
-# characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a
-# megabyte
+# characters of a prompt's start and of its end that choose: all of a pasted log takes too long
 READ_CHARS = 8000
 MET_CHARS, MET_WORDS = 2000, 60  # of a prompt that are remembered as hashes
 # words of a prompt that changes the subject, and how many of them are new
@@ -75,9 +74,9 @@ def _may_wish(prompt: str, settings: Config) -> bool:
 
 
 def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
-    """Extend a subagent's prompt by what a person's prompt would get.
+    """Extend a subagent's prompt by the block that a person's prompt would get.
 
-    It gets the block of a person's prompt in these words.  The answer decides no permission.
+    The answer decides no permission.
     """
     given = event.get("tool_input")
     arguments: Event = given if isinstance(given, dict) else {}
@@ -102,7 +101,7 @@ def _answer_prompt(
     event: Event, env: dict[str, str], now: float, name: str, prompt: str, session: OpenSession
 ) -> tuple[Index, str]:
     """Return (index, block for a prompt) and write the receipt."""
-    from memory.hook import loader  # a session's start need not load it
+    from memory.hook import loader
 
     text = loader.extract_user_text(clip_middle(loader.remove_blocks(prompt)))
     words = hash_words(text) if name == "prompt" else []
@@ -150,8 +149,7 @@ def _consult_for_prompt(
     mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
     is_agent = name == "agent"
-    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
-    # with its session's work.
+    # this prompt mostly goes on with the session's work: of seven blocks none was of use
     is_after_compaction = state.compacted and not state.prompts
     is_other = is_after_compaction or is_new_subject(words, state) or bool(extract_ids(text))
     changes_subject = not is_agent and is_other
@@ -211,7 +209,7 @@ def choose_for_prompt(
         choice.picks = _find_new_learnings(index, prompt, settings, state)
     push = settings["load.push"]
     if (wanted or (changes_subject and push != "off")) and _holds_more_than_learnings(index):
-        from memory.hook import passages  # most prompts ask nothing, and each would pay for it
+        from memory.hook import passages
 
         asker = "" if state.forgot else own
         choice.passages, choice.below = passages.choose_passages(
@@ -227,7 +225,7 @@ def choose_for_prompt(
 def _find_new_learnings(
     index: Index, prompt: str, settings: Config, state: receipts.SessionState
 ) -> list[loader.Pick]:
-    """Return a prompt's learnings that are newer than the session."""
+    """Return learnings about a prompt that were written since the session's start."""
     from memory.hook import loader
 
     since = clock.parse(state.since)
@@ -280,10 +278,9 @@ def is_new_subject(words: Sequence[str], state: receipts.SessionState) -> bool:
 
 
 def is_machine_prompt(prompt: str) -> bool:
-    """Tell whether a prompt is no request of a person.
+    """Tell whether a program wrote a prompt, or the prompt is a slash command.
 
-    It is the host's notification, a slash command, or our own distiller's; `/srv/jobs/x.py` is a
-    path and no command.
+    Programs: the host, our distiller.  `/srv/jobs/x.py` is a path and no command.
     """
     start = prompt.lstrip()[:256]
     if start[:1] == "/":
@@ -318,9 +315,9 @@ def consult_index(
 ) -> tuple[Index, Any]:
     """Return (index, result of `work`); read the files if the index fails.
 
-    The index is closed then.  A flipped bit can pass every check of the reader and surface as any
-    error.  Then the failure is logged under `where`, and the event tells the detached refresh to
-    build anew.  An error that the files give too is raised.
+    The returned index is closed.  A flipped bit can pass every check of the reader and surface as
+    any error.  Then the failure is logged under `where`, and the event tells the detached refresh
+    to build anew.  An error that the files give too is raised.
     """
     index: Index | None = None
     try:
@@ -364,7 +361,7 @@ def build_block(
     mode: str = "",
     units: int = PROMPT_UNITS,
 ) -> tuple[str, Chosen]:
-    """Return (block for a prompt, shown items), ("", []) where nothing is relevant.
+    """Return (block for a prompt, its receipt's rows), ("", []) if nothing is relevant.
 
     mode: the host's permission mode.  units: UTF-16 units of the block.
     """
@@ -372,7 +369,7 @@ def build_block(
     asked, of_place, wishes = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})
     if not any((picked, asked, of_place, wishes, choice.passages, choice.walls)):
         return "", []
-    from memory.hook import fence  # most prompts get nothing
+    from memory.hook import fence
 
     budget = fence.Budget(units - fence.overhead("prompt"))
     fence.add_rules(asked, budget, index.mark)
@@ -382,14 +379,9 @@ def build_block(
         lines = ["- " + line for line in fence.format_walls(index.place, choice.walls)]
         if budget.take("\n".join(lines)):
             budget.chosen += [wall.receipt_row() for wall in choice.walls]
-    passages = [
-        passage for passage in choice.passages if budget.take(fence.format_passage(passage))
-    ]
+    passages = [p for p in choice.passages if budget.take(fence.format_passage(p))]
     if passages:
-        budget.chosen += [
-            _format_receipt_row(passage.doc, passage.score, passage.reason, passage.mark)
-            for passage in passages
-        ]
+        budget.chosen += [_format_receipt_row(p.doc, p.score, p.reason, p.mark) for p in passages]
         budget.take(fence.SAMPLE)
     fence.add_rules(of_place, budget)
     if not budget.chosen:
@@ -433,7 +425,7 @@ def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list
 def _find_rules(
     index: Index, prompt: str, mode: str, state: receipts.SessionState, shown: set[str]
 ) -> tuple[Sequence[tuple[Any, str]], Sequence[tuple[Any, str]], Sequence[Any]]:
-    """Return (rules that apply by the prompt or its records, by the place, wishes)."""
+    """Return (rules that apply by prompt or records, rules that apply by place, wishes)."""
     if not index.has_rules:
         return (), (), ()
     from memory.hook import context
@@ -453,7 +445,7 @@ def _add_wishes(index: Index, budget: fence.Budget, wishes: Sequence[Any]) -> No
 
 
 class OpenSession:
-    """The session that a hook answers.
+    """The session that a hook answers: its place, settings and state.
 
     path: of its receipts, "" without a session's id.
     """
@@ -580,12 +572,13 @@ def extract_handles(text: str) -> list[str]:
 def extract_ids(text: str) -> list[str]:
     """Return the words of a text that may be ids of records or sessions."""
     words = [raw.strip(_EDGES) for raw in text.split()]
-    ids = [word for word in words if len(word) == 36 or len(word) == 10 and word[1] == "-"]
+    # a session's id, or a record's such as c-1a2b3c4d
+    ids = [word for word in words if len(word) == 36 or (len(word) == 10 and word[1] == "-")]
     return [id for id in ids if _HEX.issuperset(id[2:].replace("-", ""))]
 
 
 def names_branch(text: str, branch: object) -> bool:
-    """Tell whether a text names a branch that is no plain word, or its ticket."""
+    """Tell whether a text names a branch or its ticket; plain words name none."""
     name, *tickets = map(str.lower, segment.list_branch_names(branch) or [""])
     words = {raw.strip(_EDGES).lower() for raw in text.split()} if name else set()
     if not words.isdisjoint(word for word in (name, str(branch).lower()) if not word.isalpha()):
@@ -639,15 +632,15 @@ def _is_commit_hash(word: str) -> bool:
 
 
 def _parse_ticket(word: str, before: str) -> str:
-    """Return a ticket's key in a word, such as `ABC-12`, or ""."""
-    branch = word.count("/") == 1 and word.count("-") > 1
+    """Return the ticket that a word names, such as `ABC-12`, or ""."""
+    is_branch = word.count("/") == 1 and word.count("-") > 1
     head, dash, number = word.rpartition("/")[2].partition("-")
-    number = number.partition("-")[0] if branch else number
+    number = number.partition("-")[0] if is_branch else number
     if not number.isdigit() or not head.isalpha():
         return ""
     if not 2 <= len(head) <= 8 or head.lower() in _STANDARDS:
         return ""
-    is_key = head.isupper() or branch or before in _TRACKERS
+    is_key = head.isupper() or is_branch or before in _TRACKERS
     return head + dash + number if is_key else ""
 
 

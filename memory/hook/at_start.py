@@ -48,7 +48,7 @@ OTHER_UNITS = 160  # UTF-16 units of a line about another session
 NEAR_FILES, NEAR_DOCS, NEAR_LINES = 8, 16, 4
 SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
-# kept for the line that counts, whatever it counts: what else fits must not change with it
+# kept for the line that counts, so that what else fits does not change with it
 COUNT_UNITS = 96
 STALE_DAYS = 14  # days without a change after which a plan is asked about
 READ_WISHES, MOST_WISHES = 20, 6  # rules that are read for standing wishes; wishes that are told
@@ -87,7 +87,7 @@ def on_session_start(event: Event, env: dict[str, str], now: float) -> tuple[Eve
 
 def _was_cleared_off(place: Place) -> bool:
     """Tell whether pushes were off in the session just cleared."""
-    from memory.hook import at_stop  # at a clear alone
+    from memory.hook import at_stop
 
     mark = at_stop.off_mark_path(place)
     if not files.exists(mark):
@@ -170,7 +170,7 @@ def build_brief(
     work: handoffs.EarlierWork | None = None,
     waiting: Sequence[Any] = (),
 ) -> tuple[str, Chosen]:
-    """Return (block of a session's start, its rows [id, score, reason]).
+    """Return (block of a session's start, [id, score, reason] of each record in it).
 
     note: the handoff to show first, or None.
     now: seconds since the epoch; 0 asks about no plan and names no age.
@@ -207,8 +207,8 @@ def build_brief(
     )
     budget.bytes = fence.NO_LIMIT
     # what a program left stands below a person's work
-    counts += [_add_handoff(index, each, budget, True) for each in (note, *waiting)]
-    question += _add_plan(index, plan, now, budget, True)
+    counts += [_add_handoff(index, each, budget, unattended=True) for each in (note, *waiting)]
+    question += _add_plan(index, plan, now, budget, unattended=True)
     if strategy.whole:
         _add_all_learnings(index, strategy, learnings, misled, budget)
     budget.left += held
@@ -243,7 +243,7 @@ def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any,
 
 
 def _is_by(record: Any, unattended: bool) -> bool:
-    """Tell whether a program, or else a person, left a record, None for no record."""
+    """Tell whether a program (`unattended`), or else a person, left a record."""
     return record is not None and fence.is_unattended(record) == unattended
 
 
@@ -268,7 +268,7 @@ def _add_handoff(index: Index, note: Any, budget: fence.Budget, unattended: bool
 
 def _add_wishes(index: Index, budget: fence.Budget) -> None:
     """Add the user's unconfirmed wishes, the most repeated and newest first."""
-    # of others it is a claim
+    # a wish of others is a claim; a name begins with its tier
     docs = [doc for doc in index.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
     if not docs:
         return
@@ -342,7 +342,7 @@ def _add_work(
     budget: fence.Budget,
     add_overview: Callable[[], None],
 ) -> str:
-    """Add the earlier work; return the line with its age.
+    """Add the earlier work; return the line with its age, or "".
 
     First what the next session needs, then other sessions and the overview, then more as it fits.
     told: ids of the records from which the shown handoff was made.
@@ -402,7 +402,7 @@ def _add_newest_checkpoint(
     lines = _fit_sections(sections, first, room)
     text = "\n".join((heading, *lines))
     size = fence.count_bytes(age + text)
-    if tokeniser.count_utf16(age + text) + 2 > budget.left or size + 2 > budget.bytes:
+    if tokeniser.count_utf16(age + text) + 2 > budget.left or size + 2 > budget.bytes:  # line ends
         return None
     budget.take(age)
     budget.take(text)
@@ -442,7 +442,7 @@ def _collect_sections(
         noted[""] = ["Note by %s: %s" % (author, line) for line in noted[""]]
         sections.update({name: noted[name] for name in NOTE_SECTIONS if noted.get(name)})
         chosen.append([note.id, 1.0, "note of that session"])
-    # which a compacted session is not told again
+    # which need not be decisions too; a compacted session is not told its outcome
     outcome = "" if work.own else " ".join(sections.get("Outcome", ()))
     decided = [
         line for line in sections.pop("Decisions", ()) if line[2:].rstrip(" .…") not in outcome
@@ -548,7 +548,7 @@ def _fit_sections(parts: dict[str, list[str]], names: Sequence[str], room: int) 
 
 
 def _compute_size_cap(sizes: Sequence[int], room: int) -> int:
-    """Return the greatest cap with which all sizes, cut to it, fit."""
+    """Return the greatest size such that all sizes, cut to it, fit in `room`."""
     for at, size in enumerate(sorted(sizes)):
         cap = room // (len(sizes) - at)
         if size > cap:
@@ -582,7 +582,7 @@ def _select_lines(lines: list[str], left: int) -> list[str]:
 
 
 def _select_newest_turns(lines: list[str], left: int) -> list[str]:
-    """Return the last lines of turns that fit, in their order."""
+    """Return the newest turns' lines that fit in `left` bytes, in their order."""
     kept: list[str] = []
     for line in reversed(_shorten_older_turns(lines, left)):
         line = fence.clip_bytes(line, left - 1) if left > CUT_BYTES else line
@@ -608,7 +608,7 @@ def _shorten_older_turns(lines: list[str], room: int) -> list[str]:
 
 def _format_headline(index: Index) -> str:
     count = announcements.format_count
-    if index.unread:  # an index is being made; what was read of the files is a part
+    if index.unread:  # no index yet: some of the files were read
         total = count(index.records + index.unread, "record")
         return "Memory of %s: %s, of which %d were read." % (index.place.key, total, index.records)
     counts = (count(index.learnings, "learning"), count(index.records, "record"))

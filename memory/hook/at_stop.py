@@ -24,7 +24,7 @@ def notices_path(place: Place, session: str) -> str:
 
 
 def off_mark_path(place: Place) -> str:
-    """Return the path of the mark left by a cleared, silenced session."""
+    """Return the path of the mark that a silenced session leaves at a clear."""
     return place.cache + "/cleared.off"
 
 

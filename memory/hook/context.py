@@ -79,14 +79,17 @@ _ALIASES = {
 
 
 class ContextTag:
-    """A context tag; origin is `given`, `branch`, or a manifest's path."""
+    """A tag of what a project is about.
+
+    origin: `given`, `branch`, or a manifest's path.
+    """
 
     def __init__(self, name: str, weight: float, origin: str):
         self.name, self.weight, self.origin = name, weight, origin
 
 
 def normalise_tag(tag: str) -> str:
-    """Return a tag in lower case, hyphenated, without synonyms."""
+    """Return a tag in lower case and hyphenated; `py` becomes `python`."""
     name = "-".join(tag.lower().replace("_", " ").split()).lstrip("#")
     return _ALIASES.get(name, name)
 
@@ -169,7 +172,7 @@ def _is_number(piece: str) -> bool:
 
 
 def list_place_tags(place: Place, derived: Mapping[str, str]) -> tuple[ContextTag, ...]:
-    """Return the context tags of a place's manifests (tag -> manifest) and branch."""
+    """Return the context tags of a place's branch and manifests (tag -> manifest)."""
     tags = [ContextTag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
     tags += [
         ContextTag(name, DERIVED_WEIGHT, BRANCH)
@@ -181,7 +184,7 @@ def list_place_tags(place: Place, derived: Mapping[str, str]) -> tuple[ContextTa
 def merge_tags(
     given: Sequence[tuple[str, float]], others: Sequence[ContextTag]
 ) -> tuple[ContextTag, ...]:
-    """Merge a query's tags with others; a label that both have counts once.
+    """Merge a query's tags with others; of equal tags the first counts.
 
     given: (tag, weight) of the query, which come first.
     """
@@ -232,7 +235,7 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def narrow_to_prompt(self) -> Context:
-        """Return the context; for a prompt of common words, without its place.
+        """Return the context, without its place for a prompt of common words.
 
         Such a prompt is `yes` or `run the tests`.
         """
@@ -287,8 +290,7 @@ def find_candidate_rules(
 def read_approved_rules(index: Index, docs: Iterable[Any]) -> list[Any]:
     """Return the rules whose exact content is approved, each content once.
 
-    A rule is read whole from its file; a rule behind a link, or with an ambiguous line, does not
-    count.
+    A rule behind a link, or with an ambiguous line, does not count.
     """
     return _select_approved(index.place, _read_rules(index, docs))
 
@@ -321,7 +323,7 @@ def select_rules(
 ) -> list[tuple[Any, str]]:
     """Return (rule, reason) for each rule in context.
 
-    By a tag, or by a link to a record of `shown`.  A rule without tags and links is in no context.
+    It is by a tag, or a link to a record of `shown`.  A rule without tags and links is in none.
     """
     selected = []
     for rule in rules:
@@ -335,7 +337,7 @@ def select_rules(
 
 
 def _explain_match(record: Any, about: Context) -> str:
-    """Return a rule's matching tag and its origin, as a reason."""
+    """Return a reason that names a rule's matching tag and its origin, or ""."""
     for origin, terms in about.texts.items():
         for tag in record.tags:
             if matches_tag(tag, terms):
@@ -370,7 +372,7 @@ def find_prompt_rules(
 
 
 def _is_wish_about(index: Index, rule: Any, terms: frozenset[str]) -> bool:
-    """Tell whether terms hold enough of a wish's idf, common words apart."""
+    """Tell whether a rule is a wish whose words `terms` hold, by their idf."""
     if not fence.field(rule, "said"):
         return False
     wish = {term for term, _ in tokeniser.query_terms(rule.title)} - tokeniser.COMMON
@@ -383,7 +385,7 @@ def _is_wish_about(index: Index, rule: Any, terms: frozenset[str]) -> bool:
 
 def list_wishes(place: Place, rules: Iterable[Any]) -> list[Any]:
     """Return the user's undecided wishes among rules, most repeated and newest first."""
-    # of others it is a claim
+    # a wish of others is a claim; a name begins with its tier
     said = [r for r in rules if r.name[0] == layout.PRIVATE and fence.field(r, "said")]
     if not said:
         return []

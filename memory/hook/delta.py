@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     Change = tuple[Doc, dict[str, int], int]
 
-_FRAME = Struct("<BII")
+_FRAME = Struct("<BII")  # mark, length, CRC
+# of the segment: first document, their count, learning, tokens; length of the name, documents
 _BASE = Struct("<IHBIHH")
-_DOC = Struct("<II")
+_DOC = Struct("<II")  # length, of it that of row and strings
 _STAMP = Struct("<q")
 MARK, FOLDER_MARK = 0x1E, 0x1D
 
 
 def encode_frame(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
-    """Return the frame with a record's present state.
+    """Return the log's frame with the present documents of a record.
 
     changes: (document, term frequencies, number of terms) of each section; () where the file is
         gone.
@@ -49,7 +50,7 @@ def encode_frame(name: str, base: Segment | None, changes: Sequence[Change]) -> 
             "\n%s\t%02x" % (term, segment.quantise_impact(n, length, mean))
             for term, n in sorted(counts.items())
         )
-        ident = "\n\x01%s\t01\n" % doc.id
+        ident = "\n\x01%s\t01\n" % doc.id  # ends the document's terms
         body = head + (terms + ident).encode("utf-8", "replace")
         payload.append(_DOC.pack(len(body), len(head)) + body)
     data = b"".join(payload)
@@ -57,7 +58,7 @@ def encode_frame(name: str, base: Segment | None, changes: Sequence[Change]) -> 
 
 
 def encode_stamp(folder: str, mtime_ns: int) -> bytes:
-    """Return the frame that dates a folder's last logged change.
+    """Return the log's frame with the time of a folder's last logged change.
 
     folder: "" for all files.
     mtime_ns: the folder's changes up to then are in the log.
@@ -161,12 +162,13 @@ class Delta:
             start, mark = at + _FRAME.size, data[at]
             at = end
             if mark == FOLDER_MARK:
-                folder = data[start + 8 : at].decode("utf-8", "surrogateescape")
+                folder = data[start + _STAMP.size : at].decode("utf-8", "surrogateescape")
                 self.folders[folder] = _STAMP.unpack_from(data, start)[0]
                 continue
             base = _BASE.unpack_from(data, start)
-            name_at = start + _BASE.size
-            last[data[name_at : name_at + base[4]]] = (base, name_at + base[4])
+            start += _BASE.size
+            end = start + base[4]
+            last[data[start:end]] = (base, end)
             self.frames += 1
         for name, (base, start) in last.items():
             self._apply(name.decode("utf-8", "surrogateescape"), base, start)
@@ -224,7 +226,7 @@ class Delta:
         return found
 
     def vocabulary(self, start: str) -> list[str]:
-        """Return the terms with a prefix; `search` decides which are live."""
+        """Return the terms that begin with `start`, perhaps of replaced documents too."""
         import re
 
         pattern = rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80})(?=\t)"

@@ -64,6 +64,7 @@ def split_sections(body: str, kind: str = "") -> list[tuple[str, str]]:
         if level:
             _add_section(sections, path, "".join(lines))
             lines = []
+            # the heading ends those of its level and below
             path[level - 1 :] = [""] * (level - 1 - len(path)) + [title[:80]]
         lines.append(line)
     _add_section(sections, path, "".join(lines))
@@ -177,7 +178,7 @@ def list_written_topics(record: Record) -> tuple[str, ...]:
 
 
 def count_topics(rows: Iterable[tuple[tuple[str, ...], bool]]) -> list[list[Any]]:
-    """Return [topic, pushable learnings, records] of at most 2,000 topics.
+    """Return (topic, count of pushable learnings, of records) rows, 2,000 at most.
 
     Most learnings first.  rows: the topics of a record, and whether it is a pushable learning.
     """
@@ -188,15 +189,14 @@ def count_topics(rows: Iterable[tuple[tuple[str, ...], bool]]) -> list[list[Any]
             both[0] += pushable
             both[1] += 1
     table = sorted((-both[0], -both[1], name) for name, both in counts.items())
-    return [[name, -a, -b] for a, b, name in table[:2000]]
+    return [[name, -learnings, -records] for learnings, records, name in table[:2000]]
 
 
 def format_head(record: Record, section: str) -> str:
-    """Return a document's text that weighs more than its body.
+    """Return the text of a document that counts more than its body.
 
     Title, section, aliases, tags and topics.  The heading of a turn is its request cut short, which
-    counts once, in the body (measured on 115 real sessions: 158 questions, 4 to 5 more found among
-    the first five).
+    counts once, in the body (of 158 questions 4 to 5 more are found among the first five).
     """
     words = ["" if record.kind == "conversation" else section]
     if record.tier == ADDED or not record.meta.get("title"):  # its file's name is what it is called
@@ -225,10 +225,10 @@ def join_extra_fields(record: Record) -> str:
 
 
 def list_folders(record: Record) -> list[str]:
-    """Return the names of the folders in which a person keeps a note, inside their vault."""
+    """Return the names of the folders of a note inside a person's vault."""
     origin = record.meta.get("origin")
     path = str(origin.get("below") or "") if isinstance(origin, dict) else ""
-    path = record.name[2:] if record.tier == ADDED else path
+    path = record.name[2:] if record.tier == ADDED else path  # a/<path>
     names = (records.note_name(part + ".md") for part in path.split("/")[:-1])
     return [name for name in names if name]
 
@@ -238,7 +238,7 @@ def split_documents(
 ) -> list[tuple[segment.Doc, str, str]]:
     """Return (document, weighted head, body) for each section.
 
-    secret: whether the record's file holds a secret, as a flag of `segment`.
+    secret: `segment.SECRET` or UNSURE of the record's file, else 0.
     """
     facts = (
         segment.pack_flags(record) | secret,
@@ -264,7 +264,7 @@ def normalise_link(target: str) -> str:
 def list_record_keys(
     id: str, name: str, title: str, aliases: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Return the keys by which links may name a record.
+    """Return the normalised names by which links may name a record.
 
     Its id, its file's name without `.md`, its title, its aliases.
     """
@@ -273,7 +273,7 @@ def list_record_keys(
 
 
 def list_target_keys(target: str) -> tuple[str, ...]:
-    """Return a link target's keys; a path's file name is one too."""
+    """Return a link target's normalised names; a path's file name is one too."""
     key = normalise_link(target)
     if "/" not in key and key[-3:] != ".md":
         return (key,)
@@ -282,12 +282,12 @@ def list_target_keys(target: str) -> tuple[str, ...]:
 
 
 def build_name_terms(keys: Iterable[str]) -> list[str]:
-    """Return the index terms of records with these keys."""
+    """Return the index terms that find records with these keys."""
     return [segment.hashed_term("\x03", key) for key in keys]
 
 
 def build_link_terms(keys: Iterable[str]) -> list[str]:
-    """Return the index terms of records that link to these keys."""
+    """Return the index terms that find records with links to these keys."""
     return [segment.hashed_term("\x02", key) for key in keys]
 
 

@@ -36,7 +36,7 @@ LEAST_UNITS = 200  # less room than this shows nothing of use
 NO_LIMIT = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS = 200_000  # of a body that is longer than its room, in which windows are cut
 
-# What capture itself writes, and people: marks that nobody has to look for a hidden character in.
+# marks that capture and people write, and that hide nothing
 _MARKS = dict.fromkeys(map(ord, "…→✓✗⏎·—–‘’“”‹›•"))
 _CONTROL = {13: "\n", **dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))}
 
@@ -52,7 +52,7 @@ def clean(text: str) -> str:
         text = text.translate(_CONTROL)
         if "<" not in text:
             return text
-    from memory.hook import markup  # most records need none of it, and each prompt would pay for it
+    from memory.hook import markup
 
     return markup.escape_tags(text if text.isascii() else markup.remove_invisible(text, _CONTROL))
 
@@ -73,7 +73,7 @@ def _localize_minute(line: str, midnight: float) -> str:
 
 
 def clean_line(text: str, units: int) -> str:
-    """Return a cleaned text on one line, in `units` UTF-16 units."""
+    """Return a cleaned text on one line, of at most `units` UTF-16 units."""
     return clip_utf16(clean(text).replace("\n", " "), units)
 
 
@@ -177,7 +177,7 @@ def format_record(
     if prompt and count_utf16(content) > room:
         passage = extract_passage(content, prompt, room - count_utf16(end))
         content = passage.removesuffix(" …") + end if passage else content
-    # whoever knows the reason can tell where the rule ends
+    # its reason tells how far a rule goes
     if record.kind == "rule" and record.rationale:
         content = (content + "\nWhy: " + clean_line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
@@ -233,7 +233,7 @@ def format_origin(record: Any) -> str:
 
 
 def format_staleness(mark: str) -> str:
-    """Return the reason for a record's staleness, to follow its title."""
+    """Format the reason for a record's staleness, to follow its title."""
     return ", STALE: " + clean_line(mark, MARK_UNITS) if mark else ""
 
 
@@ -260,12 +260,12 @@ def format_passage(passage: Any) -> str:
 
 
 def extract_passage(body: str, prompt: str, units: int) -> str:
-    """Return a long body's windows about a prompt, as many as fit.
+    """Return the parts of a long body that are about a prompt, as many as fit.
 
-    "" where none is about it.
+    "" where none is.
     """
     from memory.core.plaintext import excerpt
-    from memory.hook import windows  # most learnings fit
+    from memory.hook import windows
 
     answer = windows.find_answer(prompt, [windows.Passage("", "", body[:PASSAGE_CHARS])])
     if not answer.windows or not answer.windows[0].score:
@@ -284,11 +284,7 @@ def extract_passage(body: str, prompt: str, units: int) -> str:
 
 
 def extract_turn(body: str, heading: str) -> str:
-    """Return the turn of a conversation under a heading, or "".
-
-    By its heading, since the document's number needs the reader of frontmatter (0.1 of a bare
-    start); of two such turns the first.
-    """
+    """Return the first turn of a conversation under a heading, or ""."""
     body = "\n" + body
     start = body.find("\n## ")
     while heading and start >= 0:
@@ -304,7 +300,7 @@ def split_turn(text: str) -> tuple[str, str]:
     """Return (quoted request, answer) of a turn's text.
 
     text: without its heading.
-    A mark in brackets tells a later message of the user from the request.
+    A row `> (` begins a later message of the user, not the request.
     """
     rows = text.split("\n")[1:]
     at = 0

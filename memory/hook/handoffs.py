@@ -103,7 +103,7 @@ def record_start(place: Place, session: str) -> None:
     last = "%s %d" % (session, len(rows))
     with lock(place):
         if _read_counter(place).get("last") != last:
-            # a program's stands below those that wait
+            # a program's handoff stands below those that wait
             current = read_current(place)
             first = current.id if current and current.id in shown else shown[0]
             number = count_starts(place, first) + 1
@@ -183,7 +183,7 @@ def is_current_unseen(place: Place, session: str) -> bool:
 
 
 def clear(store: Store) -> Record:
-    """Give all handoffs ordinary names; return the last.
+    """Clear the handoffs: give all an ordinary name, return the last.
 
     No session gets them any more.  Raises StoreError.
     """
@@ -196,14 +196,11 @@ def clear(store: Store) -> Record:
 
 
 def _mark_handwritten(store: Store) -> None:
-    """Mark a handwritten handoff as a handoff.
-
-    Under another name nothing else would say so.  Raises StoreError.
-    """
+    """Give a handwritten handoff its `trigger`; raises StoreError."""
     if files.exists(store.place.path(NAME)):
         before = store.read(NAME)
         if before.meta.get("trigger") != TRIGGER and before.body.strip():
-            store.edit(NAME, {"trigger": TRIGGER}, True)
+            store.edit(NAME, {"trigger": TRIGGER}, bookkeeping=True)
 
 
 def _counter_path(place: Place) -> str:
@@ -241,7 +238,7 @@ class EarlierWork:
 
 
 def is_ahead(record: Any, now: float) -> bool:
-    """Tell whether a record was dated by a clock in the future."""
+    """Tell whether a record is dated more than a day ahead of `now`."""
     told = clock.parse(str(record.meta.get("until") or "")) or 0.0
     return bool(0.0 < now < max(record.created, told) - clock.DAY)
 
@@ -290,7 +287,7 @@ def _find_later(index: Index, key: str, record: Any) -> Any:
 
 
 def _take_unattended(work: EarlierWork) -> Any:
-    """Remove and return the unattended session to show first."""
+    """Remove from `others` the session to show first, and return it."""
     on_branch = (other for other in work.others if _is_on_branch(other, work))
     record = next(on_branch, work.others[0])
     work.others.remove(record)
@@ -308,8 +305,8 @@ def _find_branch_work(index: Index, work: EarlierWork, known: Container[str], no
             continue
         if work.last is None and _is_users_own(record):
             work.last = record
-        is_open = work.record is None and _session_key(record) not in known
-        if is_open and not fence.is_unattended(record):
+        is_wanted = work.record is None and _session_key(record) not in known
+        if is_wanted and not fence.is_unattended(record):
             work.record = record
         if work.record is not None and work.last is not None:
             break
@@ -332,7 +329,7 @@ def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: floa
 
 
 def _is_untold(index: Index, record: Any, known: Container[str]) -> bool:
-    """Tell whether a session is told by a record of it, and not known.
+    """Tell whether a record may stand for a session that is not known yet.
 
     Where a program went on with a person's session, the person's own work tells it.
     """
@@ -379,7 +376,7 @@ def _is_users_own(record: Any) -> bool:
 
 def _iterate_checkpoints(index: Index) -> Iterator[Any]:
     """Yield the listed checkpoints, newest first."""
-    # Each is looked up on demand: a start wants few of the 64.
+    # looked up on demand: a start wants few
     new = [doc for doc in index.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"]
     new.sort(key=_newest_first_key, reverse=True)
     for number in index.live(index.lists("brief").get("checkpoints", ())):
@@ -411,7 +408,10 @@ def _read_work_checkpoints(index: Index, docs: Iterable[Any]) -> Iterator[Any]:
 
 
 def _find_newest_of_session(index: Index, key: str, unattended: bool = True) -> Any:
-    """Return a session's newest checkpoint, or None; unattended: programs' too."""
+    """Return a session's newest checkpoint, or None.
+
+    unattended: take programs' checkpoints too.
+    """
     docs = index.newest(segment.session_term(key), LOOKED) if key else ()
     records = _read_work_checkpoints(index, docs)
     wanted = (record for record in records if unattended or not fence.is_unattended(record))
@@ -430,7 +430,7 @@ def find_earlier_refusals(index: Index, record: Any) -> list[str]:
 
 
 def _is_refusal(decision: str) -> bool:
-    # behind the mark of the list and the minute
+    # of `- 14:03 refused …`
     return decision[8:].startswith("refused ") and "?" not in decision.rpartition(': "')[2]
 
 
@@ -488,7 +488,7 @@ def read_sections(record: Any) -> dict[str, list[str]]:
 
 
 def split_sections(body: str) -> dict[str, list[str]]:
-    """Return a checkpoint's lines by heading; "" for the ones before any."""
+    """Return a checkpoint's lines by heading; lines before the first under ""."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in body.split("\n"):
@@ -515,7 +515,7 @@ def extract_outcome(record: Any) -> str:
     """Return a checkpoint's first outcome line, "" if the title tells it."""
     sections = split_sections(fence.clean(record.body))
     opening = record.title.rstrip("… ").casefold()
-    # behind the mark of the list and the minute
+    # a turn: `- 14:03 request → …`
     lines = [line.partition(" ")[2] for line in sections.get("Turns", ())]
     requests = [line.partition(" ")[2].casefold() for line in lines]
     if not opening or not any(request.startswith(opening) for request in requests):
@@ -539,9 +539,7 @@ def _is_trivial(body: str) -> bool:
     sections = split_sections(body)
     if not sections:
         return True
-    if (
-        list(sections) not in (["Outcome"], ["Outcome", "Turns"])
-        or len(sections.get("Turns", ())) > 1
-    ):
+    names = list(sections)
+    if names not in (["Outcome"], ["Outcome", "Turns"]) or len(sections.get("Turns", ())) > 1:
         return False
     return sum(map(fence.count_bytes, sections["Outcome"])) < FEW_BYTES

@@ -46,7 +46,7 @@ def delta_path(place: Place, generation: str) -> str:
 
 
 def scan_path(place: Place) -> str:
-    """Return the path whose mtime is the time of the last full scan."""
+    """Return the path of a file whose mtime is that of the last full scan."""
     return place.cache + "/" + place.scope + ".scan"
 
 
@@ -65,7 +65,7 @@ def marks_path(place: Place) -> str:
 
 
 def read_stale_marks(place: Place) -> dict[str, list[list[str]]]:
-    """Return why records are stale: rows by checksum prefix, or {}."""
+    """Return the causes of staleness by the prefix of a record's checksum, or {}."""
     try:
         row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
         records = row["records"] if row["v"] == 1 else {}
@@ -154,7 +154,7 @@ class Index:
         return self._terms[text]
 
     def entry(self, term: str) -> tuple[int, int, int, int] | None:
-        """Return a term's entry in the segment's directory, remembered."""
+        """Return a term's (offset, df, pushable, greatest impact), or None; remembered."""
         if term not in self._entries:
             self._entries[term] = self.segment.lookup(term) if self.segment else None
         return self._entries[term]
@@ -249,7 +249,7 @@ class Index:
         return doc.checksum.hex() == str(record.checksum)[:16]
 
     def holds_secret(self, record: Any) -> bool:
-        """Tell whether a record holds a secret; what nobody searched is searched."""
+        """Tell whether a record holds a secret; search it if nobody did."""
         if self.is_clean(record):
             return False
         from memory.core import boundary
@@ -270,7 +270,7 @@ class Index:
     def holding(self, term: str) -> list[int]:
         """Return the numbers of the live documents with a term.
 
-        Ascending; for a session or branch by their instants.  For rare terms.
+        Ascending; of a session or branch by their instants.  Only for rare terms.
         """
         numbers: list[int] = []
         entry = self.entry(term)
@@ -451,6 +451,7 @@ def build_from_files(
     kinds = [kind for kind in FOLDERS if conversations or kind != "conversation"]
     listed, _ = walk.walk(place, kinds)
     first = ("learnings/", "rules/", "plans/")
+    # f[0]: `p/learnings/x.md`
     listed.sort(key=lambda f: (not f[0][2:].startswith(first), -walk.written_at(f), f[0]))
     chosen, index.unread = documents.choose_files(place, listed, most, prompt)
     index.delta = delta.Delta(b"".join(documents.build_frame(index, f[0]) for f in chosen))
@@ -477,7 +478,6 @@ def parse_lean_record(doc: Any, data: bytes) -> LeanRecord | None:
 
     `records` reads any file, but costs 0.1 of a bare start to load.
     """
-    # who shows a record has loaded it; a worker that only writes an index need not
     from memory.hook import fence
 
     end = data.find(b"\n---\n", 3)

@@ -32,7 +32,7 @@ from math import log
 from memory.core import tokeniser
 from memory.hook import FENCE
 from memory.hook.indexview import ALL, OTHERS, PUSHED
-from memory.hook.segment import CHAMPIONS
+from memory.hook.segment import CHAMPIONS, SCALE
 from memory.hook.strategies import (
     TopicMembership,
     build_categories,
@@ -247,7 +247,7 @@ def split_paragraphs(text: str) -> list[str]:
 
 
 def _find_cut(line: str) -> int:
-    """Return where a long line is cut: a sentence, a word, else WINDOW."""
+    """Return where a long line is cut: behind a sentence, a word, else at WINDOW."""
     at = line.rfind(". ", 0, WINDOW) + 1 or line.rfind(" ", 0, WINDOW)
     return at if at > 0 else WINDOW
 
@@ -260,8 +260,7 @@ def _find_matches(
     while True:
         hits = search(index, terms, wanted, PUSHED, least=RELEVANCE * norm, telling=TELLING * norm)
         picks, records = _pick_matches(index, hits, terms, member, shown)
-        # The sections of one long learning, shown or not, may fill all places: then the search goes
-        # on behind them.
+        # The sections of one long learning may fill all places: then search on behind them.
         is_complete = len(hits) < wanted or wanted >= index.documents
         if is_complete or len(picks) >= top or records >= CANDIDATES:
             return picks, len(hits)
@@ -275,7 +274,7 @@ def _pick_matches(
     member: TopicMembership,
     shown: set[str],
 ) -> tuple[list[Pick], int]:
-    """Return (picks among candidates, number of new records looked at)."""
+    """Return (learnings among hits that may be pushed, number of new records seen)."""
     least, worth = RELEVANCE * log(1.0 + index.documents), weigh_terms(index, terms)
     picks: list[Pick] = []
     done = set(shown)
@@ -323,7 +322,7 @@ def weigh_terms(index: Index, terms: Terms) -> dict[str, float]:
 def explain_refusal(relevance: float, parts: Sequence[tuple[str, float]], outside: str) -> str:
     """Return the reason against pushing a learning, or "".
 
-    parts: the share of each matched term.
+    parts: the strength of each matched term.
     outside: the prompt's category where the learning has no topic of it, else ""; a learning that
         shares an identifier with the prompt is in every category.
     """
@@ -408,8 +407,9 @@ def _add_from_delta(
     for term, weight in terms:
         hits = index.delta.search(term)
         if hits:
-            lists.append((weight * idf(index.documents, index.df(term)) / 115.0, hits))
-    found = {place for value, hits in lists if value * 115.0 >= telling for place, _ in hits}
+            lists.append((weight * idf(index.documents, index.df(term)) / SCALE, hits))
+    # what a telling term finds
+    found = {place for value, hits in lists if value * SCALE >= telling for place, _ in hits}
     for value, hits in lists:
         for place, impact in hits:
             if place in found and (part == ALL or (part == PUSHED) == index.delta.pushable[place]):
@@ -423,14 +423,14 @@ def score_terms(index: Index, number: int, worth: dict[str, float]) -> list[tupl
     if segment is None or number >= segment.docs:
         at = number - index.base
         impacts_of = ((term, dict(index.delta.search(term)).get(at)) for term in worth)
-        return [(term, worth[term] * impact / 115.0) for term, impact in impacts_of if impact]
+        return [(term, worth[term] * impact / SCALE) for term, impact in impacts_of if impact]
     part = PUSHED if number < segment.pushable else OTHERS
     scores = []
     for term, value in worth.items():
         ids, impacts = index.postings(term, part)
         at = bisect_left(ids, number)
         if at < len(ids) and ids[at] == number:
-            scores.append((term, value * impacts[at] / 115.0))
+            scores.append((term, value * impacts[at] / SCALE))
     return scores
 
 
@@ -444,11 +444,10 @@ def _search_segment(
     get = scores.get
     used, threshold = 0, 0.0
     for i, row in enumerate(lists):
-        length, value = row[0], row[2]
-        if rest[i] < least or value * 115.0 < telling:
+        length, _, value, _, _, _ = row
+        if rest[i] < least or value * SCALE < telling:
             break
-        # The threshold costs a sort of all scores: it is only asked where a list is long enough to
-        # be worth skipping.
+        # The threshold costs a sort of all scores: a short list is not worth it.
         if length > SHORT_LIST and len(scores) >= limit:
             threshold = sorted(scores.values())[-limit]
             if threshold >= rest[i] or used + length > cap:
@@ -460,7 +459,7 @@ def _search_segment(
     else:
         return scores
     least = max(threshold, least) - rest[i]
-    unread = [(row[2], row[3]) for row in lists[i:]]
+    unread = [(value, term) for _, _, value, term, *_ in lists[i:]]
     return _refine_scores(index, unread, part, scores, least, max(limit, REFINED_CANDIDATES))
 
 
@@ -475,7 +474,7 @@ def _read_list(
 
 
 def _sum_rest(most: Sequence[float]) -> list[float]:
-    """Return for each list the most that it and all later ones add."""
+    """Return for each list the most that it and all later lists add to a score."""
     sums = [0.0]
     for value in reversed(most):
         sums.append(sums[-1] + value)
@@ -496,10 +495,10 @@ def _order_lists(
             offset, df, pushable, most = entry
             length = df if part == ALL else pushable if part == PUSHED else df - pushable
             if length:
-                # Over all documents: one record in the segment and twelve in the log are thirteen.
-                value = weight * idf(index.documents, index.df(term)) / 115.0
+                # over all documents, of segment and log
+                value = weight * idf(index.documents, index.df(term)) / SCALE
                 lists.append((length, value * most, value, term, offset, df))
-    lists.sort(key=lambda row: (row[2] * 115.0 < telling, row[0], row[4]))
+    lists.sort(key=lambda row: (row[2] * SCALE < telling, row[0], row[4]))
     return lists
 
 

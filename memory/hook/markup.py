@@ -106,8 +106,7 @@ def remove_invisible(text: str, control: dict[int, Any]) -> str:
         if wide in text:
             first, *rest = text.split(wide)
             text = first + "".join(
-                ("‹" if (part.lstrip(_SPACE + "/") or "a")[0] < "\x80" else wide) + part
-                for part in rest
+                ("‹" if part.lstrip(_SPACE + "/")[:1] < "\x80" else wide) + part for part in rest
             )
     return text
 
@@ -142,7 +141,8 @@ def _is_harmless_tag(before: str, after: str, last: bool) -> bool:
     if not after:
         return not last
     after = after.partition("‹")[0]
-    head, close = after[:1], after[:1] == "/"
+    head = after[:1]
+    close = head == "/"
     if head in "=-(0123456789":  # or no head at all
         return True
     if head in _SPACE:
@@ -220,7 +220,7 @@ def remove_private(text: str) -> str:
         before = low[max(0, at - 16) : at].rstrip(" \t\n\\")
         closes = before.endswith("/")
         before = before.rstrip("/ \t\n\\")
-        if before.endswith(_OPENING) and not low[at + 7 : at + 8].isalnum():
+        if before.endswith(_OPENING) and not low[at + 7 : at + 8].isalnum():  # no longer word
             if not depth:
                 start = max(low.rfind(mark, 0, at) for mark in _OPENING)
                 kept.append(text[last:start])

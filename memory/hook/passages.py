@@ -65,14 +65,14 @@ class ShownPassage:
         self.is_older = False
 
     def replaces(self, other: ShownPassage) -> bool:
-        """Tell whether this is of a later session, and the other answers no better."""
+        """Tell whether this is of a later session, and `other` answers about as well."""
         is_later = self.doc.created - other.doc.created >= windows.APART
         is_near = other.score >= windows.CLOSE * self.score
         return is_later and is_near and self.session != other.session
 
 
 class _Part:
-    """A turn or section found, with its request or title `asked`."""
+    """A turn or section that was found; `asked` is its request or title."""
 
     def __init__(self, doc: Any, record: Any, session: str, asked: str, text: str):
         self.doc, self.record, self.session = doc, record, session
@@ -103,7 +103,7 @@ def choose_passages(
     changes_subject: whether that alone is the reason to look; the records must tell more then.
     """
     prompt = prompt[:ASKED_CHARS]
-    least, asking, saying = GATES[push]
+    least, least_asking, least_saying = GATES[push]
     asks = _is_question(prompt)
     terms = loader.damp_common_terms(index.terms(prompt))
     hits = loader.search(index, terms, MOST_HITS, indexview.OTHERS)
@@ -112,7 +112,7 @@ def choose_passages(
     tickets = _select_rare(index, filter(is_ticket, names))
     ids = extract_ids(prompt)
     named_hits = _find_by_ids(index, ids)
-    if not (tickets or named_hits) and strength < (asking if asks else saying):
+    if not (tickets or named_hits) and strength < (least_asking if asks else least_saying):
         return [], []
     least = TURNED_GATES[push] if changes_subject else least
     sought = _rank_search_words(index, prompt, names)
@@ -164,7 +164,7 @@ def _explain_choice(names_ticket: bool, asks: bool) -> str:
 def _prefer_conversations(
     index: Index, prompt: str, parts: list[_Part]
 ) -> tuple[windows.Answer, list[_Part]]:
-    """Find the answer, if possible without turns that a conversation holds too."""
+    """Return (answer, its parts), if possible without turns that a conversation holds."""
     others = [_drop_kept_turns(index, part) for part in parts]
     answer = _find_answer(prompt, others)
     if answer.windows or others == parts:
@@ -202,8 +202,8 @@ def _read_parts(
 
 
 def _name_session(record: Any, own: str) -> str:
-    """Return a record's session or name; "" if it is the asking one or lost."""
-    from memory.hook import fence  # for most prompts no record is read
+    """Return a record's session or name; "" for no record, or one of session `own`."""
+    from memory.hook import fence
 
     session = (fence.field(record, "session") or str(record.name)) if record else ""
     return "" if own and own in session else session
@@ -239,7 +239,7 @@ def _rank_search_words(index: Index, prompt: str, names: Sequence[str]) -> list[
 
 
 def _build_part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
-    """Return the part of a document that windows are cut from."""
+    """Return the turn or section of a document, to be cut into windows."""
     from memory.core.plaintext import excerpt
     from memory.hook import fence
 
@@ -323,7 +323,7 @@ def _skip_to_subject(asked: str, answer: windows.Answer) -> str:
         for sentence in sentences
     ]
     first = shares.index(max(shares))
-    return "… " * bool(first) + " ".join(" ".join(sentences[first:]).split())
+    return ("… " if first else "") + " ".join(" ".join(sentences[first:]).split())
 
 
 def _find_numbers(answer: windows.Answer, parts: Sequence[_Part]) -> list[str]:

@@ -183,11 +183,11 @@ def list_chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def build_row(event: str, now: float, block: str, shown: list[list[Any]]) -> dict[str, Any]:
-    """Return the receipt fields that every block has.
+    """Return the fields that the receipt of every block has.
 
     shown: rows [id, score, reason].
     """
-    from memory.core import tokeniser  # the readers of receipts need not load it
+    from memory.core import tokeniser
 
     return {
         "v": 1,

@@ -42,7 +42,7 @@ def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
     from memory.hook import handoffs
 
     last_branch, age = fence.clean_branch(last), format_age(now - last.created)
-    # a title that only says what was asked tells nobody where the work stands
+    # a title may only say what was asked
     outcome = handoffs.extract_outcome(last)
     title = handoffs.clip_at_clause(outcome, 120) if outcome else fence.clean_line(last.title, 100)
     text = "last on %s, %s: %s" % (last_branch or index.place.key, age, title)
@@ -211,7 +211,7 @@ def secrets_notice(place: Place, event: Event) -> list[str]:
 
 
 def foreign_mark_path(place: Place) -> str:
-    """Return the path of the mark that a foreign runtime was announced here."""
+    """Return the path of the file that marks a foreign runtime as announced here."""
     machine = " ".join(files.posix.uname()[:2]) if hasattr(files.posix, "uname") else ""
     return place.home + "/log/foreign-" + files.sha256(machine.encode("utf-8", "replace"))[:8]
 

@@ -126,7 +126,7 @@ def build_categories(
     """
     if not topics:
         return CATEGORIES
-    from memory.core import tokeniser  # a failed call gets here without topics and need not load it
+    from memory.core import tokeniser
 
     rows = [
         (

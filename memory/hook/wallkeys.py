@@ -99,7 +99,8 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
         if has_place:
             keys.update((RULE + name, True) for name in _list_linter_rules(words[0], rule))
         key = "x|%s|%s" % (name, " ".join(words[:12]))
-        if sum(map(_is_telling, words)) >= (1 if has_place else 3):
+        least = 1 if has_place else 3  # telling words of a line that needs no subject
+        if sum(map(_is_telling, words)) >= least:
             keys[key] = True
         else:
             subjects = list_call_subjects(tool, given) if subjects is None else subjects
@@ -121,7 +122,7 @@ def split_error_lines(error: str) -> list[str]:
     """Return an error's distinct lines; of a long error, its start and end."""
     error = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     every = error.replace("\r", "\n").split("\n")
-    if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
+    if len(every) > 4 * MOST_LINES:  # many are empty, or quoted code
         every = every[: 2 * MOST_LINES] + every[-2 * MOST_LINES :]
     every = [line.strip()[:LINE_CHARS] for line in every if len(line) > 5 and not line.isspace()]
     lines = list(dict.fromkeys(every))
@@ -220,7 +221,6 @@ def _mask_word(word: str) -> str:
     """Return a word with its varying parts masked."""
     if "redacted" in word or len(word) > 64:
         return "#"
-    # most words, of the hundreds of a report
     if word.isalpha() or not word or _is_error_code(word):
         return word.lower()
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
@@ -364,7 +364,7 @@ def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
     low, high = 0, len(table) // ENTRY
     while low < high:
         middle = (low + high) // 2
-        entry = table[ENTRY * middle : ENTRY * middle + 27]
+        entry = table[ENTRY * middle : ENTRY * middle + 27]  # <16 hex> <offset>
         if entry[:16] == wanted:
             wall = fastjson.parse(files.read_at(fd, ROW_BYTES, int(entry[17:])).partition(b"\n")[0])
             return wall if isinstance(wall, dict) else None

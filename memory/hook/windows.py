@@ -54,7 +54,7 @@ class Passage:
 
 
 class Window:
-    """A part of a passage.
+    """A part of a passage, short enough to quote.
 
     passage: number of the passage.  at: place among its windows.  score: see above.
     """
@@ -79,7 +79,7 @@ class Answer:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the records answer the question; true for one without words."""
+        """Whether the records answer the question; True if it has no words."""
         return not self.rarity or self.telling >= TELLS
 
     def share(self, terms: Container[str]) -> float:
@@ -147,7 +147,7 @@ def rank_by_diversity(
 
 
 def find_insert_position(score: float, at: Any, before: Sequence[tuple[float, Any]]) -> int:
-    """Return where a quote comes among earlier quotes.
+    """Return the place of a quote among the earlier quotes `before`.
 
     A newer quote comes before one that is hardly better.
     at: its time, comparable with the times in `before`, (score, time) in order.

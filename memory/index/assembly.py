@@ -52,7 +52,7 @@ Progress = Optional[Callable[[int, int], None]]
 
 
 class FirstDocument(NamedTuple):
-    """A record's first document, the input of the lists."""
+    """A record's first document, as the segment's lists need it."""
 
     number: int
     flags: int
@@ -111,7 +111,7 @@ class _ReadDocuments:
         return record, stat
 
     def read_each(self, listed: Sequence[Found]) -> Iterator[tuple[Found, Record, int]]:
-        """Yield (file, record as indexed, flag where it holds a secret)."""
+        """Yield (file, record without secrets, segment.SECRET, UNSURE or 0)."""
         batch: list[tuple[Found, Record, os.stat_result]] = []
         size = 0
         for at, found in enumerate(listed, 1):
@@ -166,13 +166,13 @@ def assemble(
 
     found, folders = walk(place)
     enabled = gc.isenabled()
-    gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
+    gc.disable()  # a million objects, none in a cycle: collecting costs a fifth of the build
     try:
         watch = _list_watched(found, folders)
         cleaner = Cleaner(place, cached=heads is not None)
         reading = _read_all(found, progress, heads, cleaner)
         cleaner.save()
-        del found  # 40 MB of names at 100,000, before the arrays come that are larger still
+        del found  # 40 MB at 100,000 files
         data = _format_segment(place, now, reading, watch)
         return Assembly(data, len(reading.rows), tuple(reading.skipped), folders)
     finally:
@@ -212,7 +212,7 @@ def _read_all(
 def _read_once(
     reading: _ReadDocuments, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
-    """Read all files once; return the learnings in other folders."""
+    """Read all files once; return the names of learnings in other folders."""
     likely: list[Found] = []
     rest: list[Found] = []
     for file in found:
@@ -244,10 +244,7 @@ def _report_progress(progress: Progress, done: int, of: int) -> None:
 
 
 def read_known_size(path: str, size: int) -> bytes:
-    """Read at most 1 MiB of a file of known size.
-
-    Only open, read and close: 16 us.
-    """
+    """Read at most 1 MiB of a file of known size."""
     fd = files.posix.open(path, files._READ)
     try:
         data = files.posix.read(fd, min(size + 1, 1 << 20))
@@ -266,7 +263,7 @@ def _format_segment(
     terms, entries, extra = _add_id_terms(reading, inverted)
     buckets, directory = _build_directory(terms, entries)
     count = len(terms)
-    del terms, entries  # as large as what is written
+    del terms, entries
     rows = reading.rows
     rules = _list_newest(rows, "rule", MOST_RULES)
     watch = fastjson.dump(
@@ -305,7 +302,7 @@ def _format_segment(
         sum(row.tokens for row in rows),
         mean,
         now,
-        0,
+        0,  # the CRC
         *at,
     ]
     fields[14] = segment.compute_header_crc(segment.HEADER.pack(*fields))
@@ -313,7 +310,7 @@ def _format_segment(
 
 
 def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[bytes], bytes, Any]:
-    """Return (terms, their entries, document numbers), records' ids included."""
+    """Add ids, links, sessions as terms; return (terms, entries, their documents)."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
@@ -366,9 +363,10 @@ def _build_directory(terms: Sequence[bytes], entries: bytes) -> tuple[bytes, byt
 
 
 def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    files_ = [(f[0], f[2], f[3]) for f in found if not f[0].startswith(indexview.UNWATCHED)]
-    if len(files_) > ALL_WATCHED:
-        files_ = sorted(files_, key=lambda f: (-f[1], f[0]))[:HOT]
+    rows = [(name, mtime_ns, size) for name, _, mtime_ns, size in found]
+    rows = [row for row in rows if not row[0].startswith(indexview.UNWATCHED)]
+    if len(rows) > ALL_WATCHED:
+        rows = sorted(rows, key=lambda row: (-row[1], row[0]))[:HOT]
     upper, deeper = [], []
     for name, mtime_ns in folders:
         if name.startswith(indexview.UNWATCHED):
@@ -378,7 +376,7 @@ def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) ->
         elif mtime_ns or "/" not in name:
             upper.append((name, mtime_ns))
     deeper.sort(key=lambda folder: (-folder[1], folder[0]))
-    return {"folders": upper + deeper[:FOLDERS_WATCHED], "files": files_}
+    return {"folders": upper + deeper[:FOLDERS_WATCHED], "files": rows}
 
 
 def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:

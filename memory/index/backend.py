@@ -67,7 +67,7 @@ def has_password(dsn: str) -> bool:
 
 
 class Sieve(NamedTuple):
-    """Filters that an index applies itself.
+    """The filters of a search that an index applies itself.
 
     kinds: any of them. since, until: what a record tells of, from `since` on and before `until`
         (seconds since the epoch, None for open); a longer session may end shortly before.
@@ -88,7 +88,7 @@ class Backend(Protocol):
     def documents(self) -> int: ...
 
     def lengths(self) -> tuple[int, float]:
-        """Return (documents, terms in them all), for the mean length."""
+        """Return (number of documents, number of terms in all of them)."""
 
     def expect(self, terms: Sequence[str]) -> None:
         """Announce the terms of later `df` calls, to be counted together."""
@@ -97,7 +97,7 @@ class Backend(Protocol):
         """Return a term's document frequency."""
 
     def vocabulary(self, start: str, longest: int) -> list[str]:
-        """Return the terms with a prefix.
+        """Return the terms that begin with `start`.
 
         A few may be noise of frequency 0. longest: longer terms may be left out.
         """
@@ -112,7 +112,7 @@ class Backend(Protocol):
         """
 
     def newest(self, sieve: Sieve) -> list[int]:
-        """Return the filtered records' first documents, newest first."""
+        """Return the first documents of the records that pass, newest first."""
 
     def kind(self, number: int) -> int:
         """Return a document's kind as its position in segment.KINDS."""
@@ -183,7 +183,7 @@ class LocalBackend:
         return self._facts
 
     def _filter(self, numbers: list[int], sieve: Sieve) -> list[int]:
-        """Return the documents of the wanted kinds and period."""
+        """Return the numbers of the documents that a sieve lets pass."""
         if sieve == Sieve():
             return numbers
         facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}

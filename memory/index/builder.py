@@ -4,7 +4,7 @@ waits.
 A build writes a new segment beside the old and moves it into place; the delta log is named after
 the generation (a digest of the content), so what is appended to the old log meanwhile is found
 again by the freshness layers.  Merging is building anew from the files: they are the truth, and a
-merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, off the user's path).
+merge that is a build cannot differ from one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     from memory.index import assembly, kept
 
     _mark_scan(place)
-    # every file is read here: keep what later figures need of it
+    # keep what later figures need of each file
     heads = kept.HeadCache(place, now)
     data, count, skipped, folders = assembly.assemble(place, now, progress, heads)
     heads.save()
@@ -101,7 +101,7 @@ def _log_folder_times(
 
 
 def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> None:
-    """Log a build; a failure loses nothing."""
+    """Log a build, if possible."""
     line = {
         "v": 1,
         "t": clock.iso(now),
@@ -226,7 +226,7 @@ class Comparison(NamedTuple):
     skipped: list[str]
 
     def settles(self, now: float) -> bool:
-        """Tell whether refreshing now would save later full reads."""
+        """Tell whether a refresh now would save later full reads."""
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property
@@ -237,8 +237,7 @@ class Comparison(NamedTuple):
 def compare(found: indexview.Index, walked: Listing | None = None) -> Comparison:
     """Compare a place's files with its index.
 
-    5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
-    they were just listed.
+    A checksum decides where the mtime proves nothing. walked: the place's files, if just listed.
     """
     listed, folders = (walked.found[:MOST_FILES], walked.folders) if walked else walk(found.place)
     known = read_manifest(found)
@@ -268,7 +267,7 @@ def find_likely_changes(found: indexview.Index) -> list[str]:
     in place of an older checkpoint or conversation is not seen: `compare` finds it, behind the
     answer.
     """
-    names = indexview.find_watched_changes(found, 1 << 30)
+    names = indexview.find_watched_changes(found, most=1 << 30)
     base, room = found.segment, GLANCED
     assert base is not None
     for folder in (
@@ -413,11 +412,11 @@ def verify(place: Place, now: float) -> list[str]:
     with closing(indexview.open_index(place, watch=False)) as found:
         data = assembly.assemble(place, now).data
         if not found.delta.frames:
-            with_stamp = files.read(indexview.segment_path(place), 1 << 40)
-            mask = segment.BUILT_AT
-            same = (data[:mask] + data[mask + 8 :]) == (with_stamp[:mask] + with_stamp[mask + 8 :])
+            written = files.read(indexview.segment_path(place), 1 << 40)
+            start, end = segment.BUILT_AT, segment.BUILT_AT + 8
+            same = (data[:start] + data[end:]) == (written[:start] + written[end:])
             stamped = bool(found.delta.data)  # folders whose times the log tells
-            if same or (stamped and _strip_folder_times(data) == _strip_folder_times(with_stamp)):
+            if same or (stamped and _strip_folder_times(data) == _strip_folder_times(written)):
                 return []
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
         mine, theirs = read_manifest(found), read_manifest(fresh)

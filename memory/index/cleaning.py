@@ -34,11 +34,14 @@ class Cleaner:
         self._kept = FactCache(place, "clean", REDACTION) if cached else None
 
     def clean(self, record: Record) -> tuple[Record, int]:
-        """Return (record without secrets, flag of `segment` where it held one)."""
+        """Return (record without secrets, segment.SECRET, UNSURE or 0).
+
+        UNSURE: the settings let its secrets through.
+        """
         return next(self.each([record]))
 
     def each(self, found: Sequence[Record]) -> Iterator[tuple[Record, int]]:
-        """Yield (record without secrets, flag where it held one) of each record."""
+        """Yield what `clean` returns for each record."""
         bare = [documents.remove_private(record) for record in found]
         written = [record for record in bare if not redactor.is_captured(record)]
         holding = self._holding([record for record in written if not self._is_known(record)])
@@ -74,7 +77,7 @@ class Cleaner:
         return self._holding(found[:half]) | self._holding(found[half:])
 
     def _is_let_through(self, record: Record) -> bool:
-        """Tell whether the settings leave in the secrets of a record."""
+        """Tell whether the settings allow all secrets of a record."""
         self._settings = self._settings or config.load_for_place(self._place, {})
         allow = self._settings["redact.allow"]
         return not (

@@ -87,7 +87,7 @@ class FactCache:
         self.path = "%s/%s.%s" % (place.cache, place.scope, part)
         self.stamp = _make_stamp(modules, more)
         self._read: dict[str, dict[str, Any]] | None = None
-        self._now: dict[str, dict[str, Any]] = {}
+        self._now: dict[str, dict[str, Any]] = {}  # by file: its facts; "": its identity
         self._new = False
 
     @property
@@ -102,7 +102,7 @@ class FactCache:
         return self._read
 
     def get(self, name: str, identity: str, what: str) -> Any:
-        """Return a file's fact, None if unknown for this version."""
+        """Return the fact `what` of a file's version `identity`, or None."""
         row = self._now.get(name) or self._old.get(name)
         if row is None or row.get("") != identity:
             return None
@@ -243,7 +243,7 @@ class HeadCache:
         return head
 
     def put_sure(self, record: Record, stat: os.stat_result) -> None:
-        """Cache the head of a record that any reader would read alike."""
+        """Cache a record's head if any reader would read it alike."""
         if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
             self.put(record, stat, conversations.is_edited(record))
 
@@ -251,13 +251,13 @@ class HeadCache:
         self._kept.save()
 
     def _identity(self, stat: os.stat_result | None) -> str:
-        """Return a file's size and times as the cache's key."""
+        """Return a file's size and times as text, "" if it changed just now."""
         if stat is None or max(stat.st_mtime_ns, stat.st_ctime_ns) > self._settled:
             return ""
         return "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
     def _guessed(self, identity: str) -> str:
-        """Return the key of a head guessed by the line reader."""
+        """Return the identity of a file whose head the line reader guessed."""
         self._yaml = self._yaml or _identify_yaml()
         return identity + " " + self._yaml
 

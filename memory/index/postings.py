@@ -48,16 +48,16 @@ class Inverter(Protocol):
     def lengths(self) -> Sequence[int]: ...
 
     def invert(self, pushable: int, mean: float) -> TermIndex:
-        """Return the index of terms.
+        """Return the inverted index of the documents.
 
         pushable: the first documents, which a prompt may get. mean: length of a document in terms.
         """
 
 
 class _Raws(dict[str, int]):
-    """Raw tokens, numbered in order of appearance.
+    """Map raw tokens to numbers, in order of appearance.
 
-    fresh: those that came since it was last emptied.
+    fresh: the tokens that came since it was last emptied.
     """
 
     def __init__(self) -> None:
@@ -91,12 +91,12 @@ class Vocabulary:
         starts, widths = [], []
         for raw in self.raws.fresh:
             starts.append(len(flat))
-            # Most new tokens are plain words: a call less for each of them is a tenth of the build.
+            # most tokens: a call less for each is a tenth of the build
             if raw.isascii() and raw.isalpha() and raw.islower() and len(raw) <= tokeniser.LONGEST:
                 if raw in stop:
                     widths.append(0)
                 else:
-                    # each comes once: what is remembered serves the parts of identifiers
+                    # each comes once: `stems` remembers the parts of identifiers
                     flat.append(number(stem(raw)))
                     widths.append(1)
                 continue
@@ -215,8 +215,7 @@ class NumpyInverter:
         self._raw.extend(self._shared)
         self._raw.extend(map(number, tokeniser.split(body, self._table)))
         ends.append(len(self._raw))
-        # There are about as many terms as raw tokens; where there are more, the keys are wider and
-        # all stays right.
+        # There are about as many terms as raw tokens; where there are more, the keys are wider.
         if (
             len(self._raw) >= CHUNK_TOKENS
             or len(ends) * len(vocabulary.raws) > KEY_LIMIT // 4 * 3
@@ -253,7 +252,7 @@ class NumpyInverter:
         self._raw, self._ends = array("I"), array("q")
 
     def _find_starts(self, ordered: Any) -> Any:
-        """Return the indexes at which another value starts in sorted values."""
+        """Return the index of each value's first occurrence in a sorted array."""
         np = self._np
         is_first = np.ones(min(1, len(ordered)), bool)
         return np.flatnonzero(np.concatenate((is_first, ordered[1:] != ordered[:-1])))
@@ -313,7 +312,7 @@ class NumpyInverter:
         return TermIndex(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
     def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> tuple[Any, Any]:
-        """Return (document numbers, impacts) of all postings, in place."""
+        """Return (document numbers, impacts) of all postings, each term's from `at` on."""
         np = self._np
         ids, impacts = np.full(size, segment.NO_DOCUMENT, np.uint32), np.zeros(size, np.uint8)
         norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
@@ -334,7 +333,7 @@ class NumpyInverter:
         return ids, impacts
 
     def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> tuple[Any, Any]:
-        """Return (pushable documents, greatest impact) of each term."""
+        """Return (number of pushable documents, greatest impact) of each term."""
         np = self._np
         push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
         if len(at):

@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
 class DroppedItem(NamedTuple):
-    """A dropped text of a note; part: its list, `title` or `summary`."""
+    """A text dropped from a note; `part` is its list, `title` or `summary`."""
 
     part: str
     why: str
@@ -127,6 +127,7 @@ def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
     """Find the user's sentence that holds a quote, or ""."""
     wanted = _normalise(quote).rpartition(" → ")[2].strip(" .…\"'")
     for text in typed:
+        # what the user quotes is not theirs
         own = _QUOTED.sub(lambda found: found[0].replace(wanted, ""), _normalise(text))
         if not wanted or wanted not in own:
             continue
@@ -161,7 +162,7 @@ def _find_quoted_turn(item: Item, turns: Sequence[_SearchableTurn]) -> _Searchab
     if len(quote) < 3 or words > MOST_WORDS:
         return None
     if words < LEAST_WORDS and quote.isascii() and len(quote) < 8:
-        return None
+        return None  # one short word
     holding = [turn for turn in turns if quote in turn.text]
     named = [turn for turn in holding if item.turn in turn.labels]
     if named:
@@ -172,7 +173,7 @@ def _find_quoted_turn(item: Item, turns: Sequence[_SearchableTurn]) -> _Searchab
 def _find_fault(
     item: Item, turn: _SearchableTurn | None, turns: Sequence[_SearchableTurn], proof: Proof
 ) -> str:
-    """Return the reason why an item is unproven, or ""."""
+    """Return why an item is unproven, or ""."""
     if turn is None:
         return NO_QUOTE
     fault = _find_wish_fault(item, turn) if item.part == STANDING else ""

@@ -79,7 +79,7 @@ def read_day(store: Store, kind: str, day: str) -> Iterator[Record]:
 
 
 def find_obstacle(store: Store, talk: Record) -> str:
-    """Return the reason why a conversation gets no note now, or ""."""
+    """Return why a conversation gets no note now, or ""."""
     if not instruction.is_long_enough(talk.body):
         return "too short"
     before = find_note(store, str(talk.meta.get("session") or ""), clock.day(talk.created))
@@ -207,7 +207,7 @@ def copy_title(store: Store, record: Record) -> str:
                 last = each
     if last is None or last.title == record.title:
         return ""
-    store.edit(last.name, {"title": record.title}, True)
+    store.edit(last.name, {"title": record.title}, bookkeeping=True)
     return last.name
 
 
@@ -256,7 +256,7 @@ def list_recent_talks(place: Place, now: float, session: str) -> list[str]:
 
 
 def _is_of_session(place: Place, name: str, session: str) -> bool:
-    """Tell whether a conversation is a session's, or unreadable."""
+    """Tell whether a conversation is of a session; True if unreadable."""
     with contextlib.suppress(OSError):
         head = files.read(place.path(name), 1 << 15, follow=False)
         return frontmatter.parse(head).meta.get("session") == session

@@ -82,7 +82,7 @@ LONG = (
 
 
 class Prompt(NamedTuple):
-    """A prompt with its part of the conversation.
+    """The prompt for the note of a conversation.
 
     whole: number of the newest turns, given in full. turns: all turns of the conversation.
     """

@@ -18,7 +18,7 @@ FIRST = 600.0  # seconds
 class Pause(NamedTuple):
     """The pause after failed calls.
 
-    failures: in a row. until: its end. why: the last failure. since: when notes were switched on.
+    Its fields are those of the schema; failures: in a row.
     """
 
     failures: int = 0

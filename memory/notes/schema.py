@@ -30,7 +30,7 @@ PARTS = {
 MARKS = ("user", "agent", "plan", "pitfall", "fact", "procedure")  # who decided, what a lesson is
 _MARK = re.compile(r"(?: ?\((?:%s)\)){1,9}\Z" % "|".join(MARKS), re.I)  # as the page writes it
 TITLE, SUMMARY, TEXT, QUOTE, WHY = 120, 900, 400, 240, 300  # characters
-QUESTION_TOKENS = 4_700  # of the mean session of two projects (evals/README.md, Notes)
+QUESTION_TOKENS = 4_700  # of the mean session of two projects
 ANSWER = 64_000  # characters of an answer that are read
 
 
