@@ -12,7 +12,7 @@ import unicodedata
 from bisect import bisect_left
 from functools import lru_cache
 from math import log
-from typing import Iterator, NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence, Union
 
 from memory.store.byname import is_identifier, is_made_up, is_random, is_uuid
 from memory.store.letterpairs import LETTERS, SURPRISE
@@ -27,6 +27,7 @@ SHORTEST = 4  # characters of a word
 ROWS = 40  # of a list
 AROUND = 200  # characters of a line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
+Node = Union[float, Sequence[float]]
 _IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
 REST = _IN_WORD + "{0,99}"  # of a word
 # A word with a digit or a sign, a capital after its start, or two hyphens.
@@ -335,19 +336,20 @@ def log_odds(found: dict[str, float]) -> float:
     odds, names, trees = _boosted_trees()
     values = [float(found[name]) for name in names]
     for tree in trees:
-        node = tree[0]
-        while len(node) > 1:
-            feature, limit, low, high = node
-            node = tree[int(low if values[int(feature)] <= limit else high)]
-        odds += node[0]
+        at = 0
+        while not isinstance(node := tree[at], float):
+            feature, limit, beyond = node
+            at = at + 1 if values[int(feature)] <= limit else int(beyond)
+        odds += node
     return odds
 
 
 @lru_cache(maxsize=1)
-def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Sequence[Sequence[float]]]]:
+def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Sequence[Node]]]:
     """Return the bias, feature names and trees that `evals/train-secrets` fitted.
 
-    A node is a leaf, [log odds], or [feature, limit, node up to the limit, node beyond].
+    A node is a leaf, its log odds, or (feature, limit, number of the node for what is beyond it);
+    the node for what is not follows it.
     """
     with open(TREES, encoding="utf-8") as file:
         fitted = json.load(file)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from harness import vault
-from harness.hook import fire, harmless, payload
+from harness.hook import ROOT, fire, harmless, payload
 from harness.session import Ending, secret_of
 
 from memory.capture import wishes
@@ -219,6 +220,35 @@ def test_a_report_and_an_order_of_the_moment_are_none(language):
 def test_what_may_be_of_the_moment_is_none(said):
     """A question, a quotation, a word in the middle of a sentence."""
     assert wishes.find_wishes(said) == []
+
+
+def heard(text):
+    """Return whether the quoted wish is found; of a text without one, whether any is."""
+    found = wishes.find_wishes(text["prompt"])
+    end = text["quote"].rstrip(".!")[-20:]
+    return any(end in wish or wish.rstrip(".!") in text["quote"] for wish in found)
+
+
+def share(texts, **wanted):
+    """Return which part of the texts with these values is heard."""
+    chosen = [
+        heard(text) for text in texts if all(text[key] in value for key, value in wanted.items())
+    ]
+    return sum(chosen) / len(chosen)
+
+
+def test_the_words_of_three_authors_are_heard_as_often_as_documented():
+    """They wrote as developers type, and knew no form (evals/README.md)."""
+    path = ROOT / "tests" / "data" / "wishes.jsonl"
+    texts = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    plain = {
+        author: share(texts, author=author, lang=("en",), sort=("plain",)) for author in "abc"
+    }
+    assert plain["a"] >= 0.9 and plain["b"] >= 0.6 and plain["c"] >= 0.85, plain
+    assert share(texts, lang=("de", "ja", "ko", "ru", "zh"), sort=("plain",)) >= 0.7
+    assert share(texts, lang=("es", "fr", "it", "pt"), sort=("plain",)) >= 0.45
+    assert share(texts, lang=("en",), sort=("lived",)) >= 0.2
+    assert share(texts, kind=("none",)) <= 0.02
 
 
 def test_a_long_request_has_none():
