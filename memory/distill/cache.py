@@ -48,7 +48,7 @@ _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 
 
 def digests_folder(cache: str) -> str:
-    """Return the cache's folder below a workspace's folder of derived files."""
+    """Return the folder of entries below a workspace's cache."""
     return cache + "/digests"
 
 
@@ -89,7 +89,7 @@ def prune(folder: str, now: float | None) -> int:
 def digest_key(
     question: str, sources: Sequence[Source], config: Config, name: str, model: str, budget: int
 ) -> str:
-    """Return the cache key of a digest."""
+    """Return the cache key of a digest; name: the provider's."""
     rows = [(s.id, s.created, s.checksum or _hash(s.title + "\0" + s.body)) for s in sources]
     parts = [TEMPLATE, rows, question, name, model, budget]
     parts += [config["redact.enabled"], config["redact.allow"]]
@@ -120,7 +120,7 @@ def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
 
 
 def read_digest(folder: str, key: str, now: float) -> Digest | None:
-    """Read a cached digest, None without one or a folder."""
+    """Read a cached digest, None if there is none or `folder` is ""."""
     if not folder:
         return None
     from memory.distill.digests import Bullet, CheckResult, Digest, RejectedBullet
@@ -133,9 +133,16 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
             len(bullets),
             tuple(RejectedBullet(str(why), str(what)) for why, what in row["cut"]),
         )
-        provider, notes = str(row["provider"]), tuple(map(str, row["notes"]))
-        tokens_in, tokens_out, made = int(row["in"]), int(row["out"]), float(row["t"])
-        return Digest(bullets, provider, tokens_in, tokens_out, True, notes, checked, made=made)
+        return Digest(
+            bullets,
+            str(row["provider"]),
+            int(row["in"]),
+            int(row["out"]),
+            cached=True,
+            notes=tuple(map(str, row["notes"])),
+            checked=checked,
+            made=float(row["t"]),
+        )
     except _FAULTS:
         return None
 

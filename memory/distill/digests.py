@@ -50,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Bullet:
-    """A statement that cites records by `ids` inside `text`."""
+    """A statement whose `text` cites the records `ids`."""
 
     text: str
     ids: tuple[str, ...]
@@ -65,7 +65,7 @@ class Bullet:
 
 @dataclass(frozen=True)
 class RejectedBullet:
-    """A rejected bullet of a model.
+    """A bullet of a model's answer that was cut, and the reason.
 
     why: a constant of verdict.py. what: the unproven word, else the bullet's start.
     """
@@ -209,7 +209,7 @@ def render(digest: Digest) -> str:
 
 
 def format_no_answer(digest: Digest) -> str:
-    """Format the answer where no record answers, with the nearest ones."""
+    """Say that no record answers, and name the nearest ones."""
     near = [
         "`%s` [%s]"
         % (fence.clean(plaintext.clip_at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)

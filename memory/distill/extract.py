@@ -225,7 +225,7 @@ class _QuoteSelection:
         return [self._make_bullet(page) for page in self._order_pages()]
 
     def _collect_quotes(self) -> list[_Quote]:
-        """Return the lines of the best windows."""
+        """Return the lines of the best windows, as quotes to choose from."""
         top = max((each.source.score for each in self.passages), default=0.0) or 1.0
         weighed = [
             (window.score * (1 + FOUND * self.passages[window.passage].source.score / top), window)
@@ -285,7 +285,7 @@ class _QuoteSelection:
         return best, most
 
     def _find_newest(self, at: int) -> int:
-        """Return the index of the newest fitting quote on the same subject."""
+        """Return the newest fitting quote on the subject of `at` (indexes)."""
         quote = self.quotes[at]
         alike = [
             i
@@ -409,9 +409,8 @@ def _find_passing_remarks(found: Sequence[Line]) -> set[int]:
 
 def _count_bytes(text: str) -> int:
     """Return the bytes of a text on indented lines of a bullet."""
-    return len(text.encode()) + 3 + 2 * text.count("\n")
+    return len(text.encode()) + len("- \n") + len("  ") * text.count("\n")
 
 
 def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the cosine similarity of two sets of words."""
     return len(one & other) / math.sqrt(len(one) * len(other) or 1)

@@ -1,7 +1,4 @@
-"""Ask one provider: one call, within the caps, logged, its answer checked.
-
-The lowest records that do not fit into a prompt (prompts.PROMPT_CHARS) are left out, with a note.
-"""
+"""Ask one provider: one call, within the caps, logged, its answer checked."""
 
 from __future__ import annotations
 
@@ -11,14 +8,7 @@ from typing import TYPE_CHECKING, Callable, Mapping, Sequence, TypeVar
 
 from memory.core import ProviderError, tokeniser
 from memory.distill import prompts, providers, spend, verdict
-from memory.distill.digests import (
-    Bullet,
-    CheckResult,
-    Digest,
-    Source,
-    list_nearest,
-    make_digest,
-)
+from memory.distill.digests import Bullet, CheckResult, Digest, Source, list_nearest, make_digest
 
 if TYPE_CHECKING:
     from memory.core.config import Config
@@ -75,7 +65,7 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
 
 
 def fit_sources(sources: Sequence[Source]) -> list[Source]:
-    """Return the first sources that fit into a prompt."""
+    """Return the first sources that fit into a prompt, the last one cut."""
     room = prompts.PROMPT_CHARS
     found: list[Source] = []
     for source in sources:
@@ -127,7 +117,7 @@ def call_provider(
 ) -> tuple[providers.Answer, Parsed]:
     """Call a provider within the caps, log it, parse the answer.
 
-    plan: most tokens of the call. parse: raises ProviderError for an unsound answer. Raises
+    plan: the most tokens it may take. parse: raises ProviderError for an unsound answer. Raises
     CallDeclined where a cap refuses.
     """
     with spend.hold_slot(home, config, now, plan, purpose) as refusal:
@@ -153,8 +143,8 @@ def call_provider(
                     answer.tokens_in,
                     answer.tokens_out,
                     answer.cost,
-                    why,
-                    plan,
-                    purpose,
+                    why=why,
+                    plan=plan,
+                    purpose=purpose,
                 )
     return answer, parsed

@@ -269,7 +269,8 @@ class Proof:
         for match in _QUOTATION.finditer(_CODE.sub(lambda code: code[2], said)):
             quoted = next(group for group in match.groups() if group)
             for part in _ELLIPSIS.split(quoted):
-                is_long = len(part.split()) >= 3 or sum(ord(c) >= 0x1100 for c in part) >= 6
+                wide = sum(ord(c) >= 0x1100 for c in part)  # letters of CJK
+                is_long = len(part.split()) >= 3 or wide >= 6
                 text = _normalise_quote(part).strip(" .,;:!?\u3002\u3001")
                 if is_long and not _occurs(text, self.quiet, "w", "w"):
                     yield " ".join(quoted.split())
@@ -356,7 +357,7 @@ class Proof:
         return re.search(pattern, self.bare, re.IGNORECASE) is not None
 
     def _has_other_units(self, digits: str, counted: str) -> bool:
-        """Tell whether the records count only other things with a number."""
+        """Tell whether the records give a number only to other units or nouns."""
         after = re.findall(
             r"(?<![\d.])%s(?![\d.]*\d)[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12}))?"
             % (re.escape(digits), _BY_LENGTH),

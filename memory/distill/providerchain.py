@@ -57,7 +57,7 @@ def distill(
     chosen = provider or str(config["distill.provider"])
     budget = validate_call(question, chosen, config, max_tokens)
     if not sources:
-        return Digest((), "extract", 0, 0, False, (NO_RECORD,))
+        return Digest((), "extract", 0, 0, notes=(NO_RECORD,))
     folder = cache.digests_folder(cache_dir) if use_cache and config["distill.cache"] else ""
     steps: list[ChainStep] = []
     made: list[str] = []
@@ -93,7 +93,7 @@ def distill(
 
 
 def mark_cached(digest: Digest) -> Digest:
-    """Mark a digest as cached."""
+    """Return a digest marked as one from the cache."""
     return dataclasses.replace(
         digest,
         cached=True,
@@ -103,11 +103,7 @@ def mark_cached(digest: Digest) -> Digest:
 
 
 def validate_call(question: str, chosen: str, config: Config, max_tokens: int | None) -> int:
-    """Validate a call and return its budget in tokens.
-
-    Raises UsageError for an unknown provider, a budget below LEAST_TOKENS, a question over
-    QUESTION_CHARS.
-    """
+    """Validate a call and return its budget in tokens; raises UsageError."""
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
     budget = int(config["distill.maxTokens"]) if max_tokens is None else max_tokens

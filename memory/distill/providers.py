@@ -25,7 +25,7 @@ HELP_TIMEOUT = 10.0  # seconds for a question about the command itself
 
 # Variables of a session that a new top-level client must not see.  Credentials and the choice of a
 # cloud (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*, AWS_*,
-# GOOGLE_*) pass: dropping all of CLAUDE_CODE_* left another tool without a model for seven weeks.
+# GOOGLE_*) pass: without them the client has no model.
 DROPPED = frozenset(
     "CLAUDECODE CLAUDE_PID CLAUDE_ENV_FILE CLAUDE_PROJECT_DIR CLAUDE_JOB_DIR CLAUDE_SESSION_ID "
     "CLAUDE_SKILL_DIR CLAUDE_CODE_ENTRYPOINT GEMINI_CLI".split()
@@ -85,7 +85,7 @@ class Provider(Protocol):
 
 
 class _Client:
-    """A model's client, found by its name on PATH."""
+    """Base of the models' clients, found by name on PATH."""
 
     name: str
 
@@ -118,8 +118,8 @@ class Claude(_Client):
 class Gemini(_Client):
     """`gemini -p` without tools, hooks and servers.
 
-    Project settings in its working directory switch them off: always the same one, since the client
-    keeps a history for each, and a trusted one (--skip-trust alone comes too late).
+    Project settings in its working directory switch them off. That is always the same, since the
+    client keeps a history for each, and is trusted (--skip-trust alone comes too late).
     """
 
     name = "gemini"
@@ -158,7 +158,7 @@ class Ollama(_Client):
     name = "ollama"
 
     def complete(self, request: Request) -> Answer:
-        """Answer with the local model that is named."""
+        """Answer with the local model that a request names."""
         program = _find_program(self, self.name, request.env)
         if not request.model or request.model.startswith("-"):
             raise CallFailed("no model", "set distill.model to one that `ollama list` shows")
@@ -200,7 +200,7 @@ class Command:
 
 
 def load_provider(name: str, command: Sequence[str]) -> Provider:
-    """Return the provider with a name; command: the words of `distill.command`."""
+    """Return a provider by its name; command: the words of `distill.command`."""
     if name == "command":
         return Command(command)
     classes: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
@@ -218,7 +218,7 @@ def _find_program(provider: Provider, program: str, env: Mapping[str, str]) -> s
 
 
 def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Make the environment of a nested client, with the nesting guard.
+    """Return the environment for a model's client, marked as nested.
 
     Raises CallFailed inside such a client: a model never starts a model.
     """
@@ -376,9 +376,9 @@ def _parse_gemini(done: ProcessResult) -> Answer:
     """Parse the output of `gemini -o json`."""
     result = _parse_json_object(done.out)
     if done.rc or not result or result.get("error"):
-        error = result.get("error") or _parse_json_object(
-            done.err[max(done.err.find('{\n  "'), 0) :]
-        ).get("error")
+        # on stderr the object stands behind other lines
+        start = max(done.err.find('{\n  "'), 0)
+        error = result.get("error") or _parse_json_object(done.err[start:]).get("error")
         detail = str(_to_dict(error).get("message", "")) or _first_line(done.err)
         raise CallFailed("exit %d" % done.rc if done.rc else "no JSON", _first_line(detail))
     models = _to_dict(_to_dict(result.get("stats")).get("models"))

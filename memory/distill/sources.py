@@ -16,7 +16,7 @@ _TURN_HEADING = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?")
 
 
 class SourcePassage(NamedTuple):
-    """A passage of a source, its day and a turn's request."""
+    """A passage of a source, with its day and its turn's request or ""."""
 
     source: Source
     passage: Passage
@@ -25,7 +25,7 @@ class SourcePassage(NamedTuple):
 
 
 def split_sources(sources: Sequence[Source]) -> list[SourcePassage]:
-    """Split sources into passages, without checkpoints of given conversations."""
+    """Split sources into passages; skip checkpoints of conversations among them."""
     # each conversation once, at its best rank
     talks = {source.id: source for source in reversed(sources) if source.kind == "conversation"}
     found: list[SourcePassage] = []

@@ -35,7 +35,7 @@ LIVE, RATE, MINUTE = 4, 12, 60.0
 MOST_TOKENS = 500_000  # of distil's calls in a day
 DISTILL, NOTES = "distill", "notes"  # purposes of a call, each with caps of its own
 MONTH = 30  # days of which calls are reported
-TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
+TAIL = 4 << 20  # bytes of the ledger's end that are read
 
 
 class Totals(NamedTuple):
@@ -67,7 +67,8 @@ def append_call(
 ) -> None:
     """Append one call to the ledger.
 
-    why: "" for a success, else a word for the failure. plan: most tokens.
+    why: "" for a success, else a word for the failure. plan: the most tokens it may take, which the
+    cap counts where tokens_in or tokens_out is None.
     """
     line = {
         "v": 1,
@@ -137,9 +138,9 @@ def _sum_rows(rows: Sequence[dict[str, Any]]) -> Totals:
 
 
 def estimate_price(home: str, now: float, provider: str, tokens: int) -> float:
-    """Estimate the US dollars for notes that read tokens, 0.0 for unknown.
+    """Estimate the price in US dollars of notes that read `tokens`, 0.0 if unknown.
 
-    By a provider's calls of the last month, if any for notes by those.
+    From a provider's calls of the last month, only those for notes if there are any.
     """
     every = _read_rows(home, now - MONTH * clock.DAY, now + clock.DAY)
     rows = [row for _, row in every if row.get("provider") == provider and row.get("cost")]
@@ -165,7 +166,7 @@ def check_caps(
 ) -> str:
     """Return why a daily cap forbids a further call of `tokens`, or ""."""
     key = purpose + ".dailyCalls"
-    calls, most = int(config[key]), MOST_TOKENS
+    most = int(config[key])
     try:
         spent = sum_today(home, now, purpose)
         started = [
@@ -176,14 +177,15 @@ def check_caps(
     except OSError as error:
         return "the spend ledger cannot be read (%s)" % error.strerror
     made = max(spent.calls, len(started))
-    if made >= calls:
-        return "the day's cap of %d model calls is reached (%s)" % (calls, key)
+    if made >= most:
+        return "the day's cap of %d model calls is reached (%s)" % (most, key)
     if purpose == NOTES:
         return ""  # the tokens of a note are bounded
     running = started[spent.calls :]  # the ledger gets its line when a call ends
     used = spent.tokens_in + spent.tokens_out + spent.planned + sum(start.plan for start in running)
-    if used + tokens > most:
-        return "the day's cap of %d tokens leaves %d" % (most, max(most - used, 0))
+    if used + tokens > MOST_TOKENS:
+        left = max(MOST_TOKENS - used, 0)
+        return "the day's cap of %d tokens leaves %d" % (MOST_TOKENS, left)
     return ""
 
 
@@ -204,7 +206,7 @@ def hold_slot(
 
 
 class _CallStart(NamedTuple):
-    """A started call; plan: its most tokens."""
+    """A started call; plan: the most tokens it may take."""
 
     instant: float
     plan: int
@@ -268,7 +270,8 @@ def _find_ancestors() -> set[int]:
         found.add(pid)
         try:
             if not above and os.path.exists("/proc/self/stat"):
-                pid = int(files.read("/proc/%d/stat" % pid, 4096).rpartition(b")")[2].split()[1])
+                stat = files.read("/proc/%d/stat" % pid, 4096)  # `pid (name) state parent …`
+                pid = int(stat.rpartition(b")")[2].split()[1])
                 continue
             if not above:
                 listed = subprocess.run(

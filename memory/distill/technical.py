@@ -6,13 +6,11 @@ import re
 
 from memory.session.latepattern import LazyPattern
 
-_TECHNICAL = (
-    LazyPattern(  # options, identifiers, versions, hashes, files, calls, with or without ticks
-        r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|"
-        r"[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
-        r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?",
-        re.ASCII,
-    )
+_TECHNICAL = LazyPattern(  # options, identifiers, versions, hashes, files, calls; in ticks or not
+    r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|"
+    r"[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
+    r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?",
+    re.ASCII,
 )
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 

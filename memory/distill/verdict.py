@@ -1,7 +1,7 @@
 """Check a model's answer against the records and reject unproven bullets.
 
 A bullet must cite a given record, and its cited records must hold every technical word in it
-(proof.py).  Rejected bullets are counted, with the unproven word.
+(proof.py).
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ EVENT_KEYS = (
 def _find_session_with(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return (latest session with receipts that fit, these receipts)."""
+    """Return (latest session with receipts that pass `fits`, those receipts)."""
     for name in sessions:
         rows = [row for row in _read_receipts(place, name) if fits(row)]
         if rows:
@@ -162,10 +162,7 @@ def read_sessions(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any
 
 
 def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return the latest times that the model got a record.
-
-    Each has session, t, event, prompt, score and reason.
-    """
+    """Return when and why the model got a record, latest first."""
     pushes: list[dict[str, Any]] = []
     wanted = b'"%s"' % id.encode("utf-8", "replace")
     for session in _find_sessions(place):
@@ -280,7 +277,7 @@ def _chosen_items(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id, from a second index where needed."""
+    """Return titles by record id; a second index is asked for missing ones."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -325,7 +322,8 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
         brief, in_brief = at_start.build_brief(index, handoffs.read_current(place))
         if not choose_strategy(index.learnings, index.learning_tokens).whole:
             rules = [row for row in in_brief if row[2].startswith("rule: ")]
-            brief, in_brief = "", [[*row[:2], row[2] + ", at the start"] for row in rules]
+            brief = ""
+            in_brief = [[id, score, reason + ", at the start"] for id, score, reason in rules]
         state = receipts.SessionState()
         state.shown.update(row[0] for row in in_brief)
         wanted = at_prompt.wants_passages(prompt, settings, state)
@@ -373,7 +371,7 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
 def _score_candidates(
     index: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
-    """Return the best documents for a prompt, with why each was left out."""
+    """Return the best documents for a prompt, each with why it was left out."""
     from memory.hook import loader
     from memory.hook.strategies import TopicMembership, build_categories
 

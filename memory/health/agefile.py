@@ -27,7 +27,7 @@ def import_pyrage() -> Any:
 
 
 def parse_recipient(word: str) -> Any:
-    """Parse an age recipient: `age1…` or a public SSH key."""
+    """Parse a recipient of `age`: `age1…` or a public SSH key."""
     pyrage, word = import_pyrage(), word.strip()
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)

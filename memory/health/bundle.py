@@ -58,6 +58,8 @@ BROKEN = (
 
 
 class BackupFile(NamedTuple):
+    """A file's row in the manifest."""
+
     name: str
     size: int
     mode: int
@@ -107,7 +109,7 @@ def write_backup(
 
     workspace: the key of the only one, with its receipts; "" for the whole home. shared: the
     repository's tier too. progress: called with (files done, files). seal: encrypts a file into
-    another one. Raises StoreError where the file exists, cannot be written, or does not read back.
+    another one. Raises StoreError.
     """
     _check_target(place, target)
     folder = os.path.dirname(target)
@@ -141,7 +143,7 @@ def write_backup(
 
 @contextmanager
 def _lock_store(home: str) -> Iterator[None]:
-    """Lock the store against moves of records; a read-only home needs none."""
+    """Lock the store against moves of records, unless the home is read-only."""
     lock = files.Lock(home + "/cache/store.lock", wait=True)
     try:
         lock.__enter__()
@@ -155,7 +157,7 @@ def _lock_store(home: str) -> Iterator[None]:
 
 
 def _list_roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
-    """Yield (name in the backup, folder) of what is backed up."""
+    """Yield (name in the backup, folder) for each folder to back up."""
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
@@ -172,7 +174,7 @@ def _write_archive(
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
         with (
-            gzip.GzipFile("", "wb", 6, raw, 0) as packed,
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
             made = _add_files(tar, roots, made, progress)
@@ -366,8 +368,7 @@ def _parse_extended_header(data: bytes) -> dict[str, str]:
 def read_backup(path: str) -> Backup:
     """Read and check a whole backup; return its contents; write nothing.
 
-    Raises StoreError for another file, a newer version, a cut file, one unlike its manifest, or one
-    that would unpack outside the home and the repository's tier.
+    Raises StoreError for a faulty, newer or unsafe one.
     """
     seen: dict[str, tuple[int, str]] = {}
     manifest = b""
@@ -509,7 +510,7 @@ def _make_refusal(path: str, why: str) -> StoreError:
 
 
 def read_files(path: str, wanted: dict[str, BackupFile]) -> Iterator[tuple[BackupFile, bytes]]:
-    """Yield (row, bytes) of wanted files, checked by SHA-256; raises StoreError."""
+    """Yield (manifest's row, bytes) of wanted files, checked; raises StoreError."""
     for name, _, pieces in read_members(path):
         if name in wanted:
             data = b"".join(pieces)

@@ -239,7 +239,7 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
-    """Report a workspace that is claimed without proof, or that may be ours."""
+    """Report a workspace claimed without proof, or one that may belong here."""
     lost = "" if place.git else layout.find_lost_checkout(place.root)
     if lost:
         yield warn(
@@ -366,7 +366,7 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Report the features that the client lacks, by its newest transcript."""
+    """Report what the client lacks; its newest transcript tells its version."""
     version, program = _read_client_version(place, env), process.which("claude", env)
     own = layout.plugin_folder()
     if shlex.quote(own) != own:

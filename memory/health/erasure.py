@@ -1,8 +1,8 @@
 """Removes a text from all files of dayleaf, and proves that it is gone.
 
-Forms searched for: the text as it is and in other case, composed and decomposed, on one line, its
-long lines alone, as a file's name, JSON-escaped once and twice, percent-encoded, in UTF-16, in
-base64 at any offset, and a single token as the index's term. Case counts only in base64.
+Forms searched for (`list_forms`): other case, composed and decomposed, long lines alone, file
+names, escaped once and twice, in UTF-16, in base64 at any offset, a single token as the index's
+term. Case counts only in base64.
 
 A record and its copies for an undo get a mark in place of the text, and keep their permissions and
 time; the journal of upkeep gets the new hashes, so that an undo still works. File names and
@@ -94,7 +94,7 @@ class Finder(NamedTuple):
 
     def exclude(self, paths: Iterable[str]) -> Finder:
         """Return a finder that leaves out occurrences within some paths."""
-        held = {form.encode("utf-8", "surrogateescape") for form in paths}
+        held = {_encode(form) for form in paths}
         held |= {fastjson.quote(form)[1:-1].encode("ascii") for form in paths}
         longest = sorted(filter(self.count, held), key=len, reverse=True)
         if not longest:
@@ -136,7 +136,13 @@ class Finder(NamedTuple):
 
 def _encoding(raw: bytes) -> str:
     """Return the encoding of a stored text, by its first two bytes."""
-    return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
+    if raw[1:2] == b"\0":
+        return "utf-16-le"
+    return "utf-16-be" if raw[:1] == b"\0" else "ascii"
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def make_finder(texts: Mapping[str, str]) -> Finder:
@@ -180,7 +186,7 @@ def list_forms(text: str) -> Iterator[bytes]:
         escaped = fastjson.quote(plain)[1:-1]
         unescaped = json.dumps(plain, ensure_ascii=False)[1:-1]
         for form in (plain, escaped, unescaped, fastjson.quote(escaped)[1:-1]):
-            yield form.encode("utf-8", "surrogateescape")
+            yield _encode(form)
         yield quote(plain, safe="-._~").encode("ascii")
         yield quote(plain, safe="/:@!$&'()*+,;=-._~").encode("ascii")
         yield plain.encode("utf-16-le", "surrogatepass")
@@ -205,7 +211,7 @@ def _list_spellings(text: str) -> list[str]:
 
 def _base64_forms(text: str) -> Iterator[bytes]:
     # at three offsets and in both alphabets, the characters of the text's bits alone
-    data = text.encode("utf-8", "surrogateescape")
+    data = _encode(text)
     if len(data) < SHORTEST_BASE64:
         return
     for offset in range(3):
@@ -239,7 +245,7 @@ def _search_files(
         progress(number)
         found = finder_of(path)
         hits = found.count(data)
-        if hits or found.count(path.rpartition("/")[2].encode("utf-8", "surrogateescape")):
+        if hits or found.count(_encode(path.rpartition("/")[2])):
             held.append((path, hits))
     return number, held
 
@@ -365,7 +371,7 @@ def erase(
     problems = [
         "%s contains it and stays: it is the path of a project" % path
         for path in _list_project_paths(place)
-        if found.count(path.encode("utf-8", "surrogateescape"))
+        if found.count(_encode(path))
     ]
     sparing = _spare_project_paths(found, place)
     hashes: dict[bytes, bytes] = {}
@@ -445,7 +451,7 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
 
 
 def carry_marks(name: str, marked: bytes, other: bytes) -> bytes:
-    """Return another text of a record without what was removed from it.
+    """Return `other`, of the same record, without what was removed from `marked`.
 
     Nobody keeps a removed text: it is what stands in `other` in place of a mark of `marked`.
     """
@@ -459,7 +465,7 @@ def carry_marks(name: str, marked: bytes, other: bytes) -> bytes:
 
 
 def _find_replaced(marked: str, other: str) -> dict[str, str]:
-    """Return the texts that stand in another text in place of marks.
+    """Return what stands in `other` in place of marks, with the mark of each.
 
     Where words beside a mark were changed too, these are all the new words of its lines.
     """
@@ -485,7 +491,7 @@ def _split_words(lines: list[str]) -> list[str]:
 
 
 def _diff(one: list[str], other: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the stretches of two lists that differ."""
+    """Yield the parts in which two lists differ."""
     for kind, *at in SequenceMatcher(None, one, other, False).get_opcodes():
         if kind != "equal":
             yield one[at[0] : at[1]], other[at[2] : at[3]]
@@ -496,7 +502,7 @@ def _mark_word(mark: str) -> str:
 
 
 def _restore_marks(value: Any, marks: Mapping[str, str]) -> Any:
-    """Return a head's value with marks in place of the marks' words."""
+    """Turn the words of marks in a head's value back into marks."""
     if isinstance(value, list):
         return [_restore_marks(item, marks) for item in value]
     if isinstance(value, dict):
@@ -508,9 +514,7 @@ def _restore_marks(value: Any, marks: Mapping[str, str]) -> Any:
 
 def _rename(tiers: TierWriter, path: str, found: Finder) -> str:
     folder, _, name = path.rpartition("/")
-    clean = found.replace_by_words(name.encode("utf-8", "surrogateescape")).decode(
-        "utf-8", "surrogateescape"
-    )
+    clean = found.replace_by_words(_encode(name)).decode("utf-8", "surrogateescape")
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:
@@ -558,7 +562,7 @@ def _find_derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
 
 
 def _find_pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -> list[str]:
-    """Return the ids whose approved content has changed."""
+    """Return the ids of records whose approved content has changed."""
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
     gone.update(holder.path.rpartition("/")[2] for holder in todo if holder.role == COPY)
     return sorted({id for _, id, sha256 in approvals.read_approved(place.home) if sha256 in gone})
@@ -598,7 +602,7 @@ def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Hold
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
     _forget_sessions(place, gone)
     _forget_approved(place, gone)
-    tag = files.sha256("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
+    tag = files.sha256(_encode("\0".join(sorted(names))))
     named = _make_literal_finder(names, "[redacted:name#%s]" % tag[:4])
     ids = b"|".join(re.escape(record.id.encode()) for record in gone)
     copied = Finder(re.compile(rb"^id: (?:%s)\r?$" % ids, re.M), {})
@@ -627,7 +631,7 @@ def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Hold
 def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
     """Return a finder for texts as they are and JSON-escaped."""
     forms = {form for text in texts for form in (text, fastjson.quote(text)[1:-1])}
-    known = [form.encode("utf-8", "surrogateescape") for form in sorted(forms, key=len)]
+    known = [_encode(form) for form in sorted(forms, key=len)]
     marks = {form.lower(): mark for form in known}
     return Finder(re.compile(b"|".join(map(re.escape, reversed(known))), re.I), marks)
 
@@ -652,7 +656,7 @@ def _blank_state(path: str) -> None:
 
 
 def find_transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
-    """Return the paths of the host's transcripts with a text.
+    """Return the paths of the host's transcripts that hold a text.
 
     folders: of the host's `projects`.
     """

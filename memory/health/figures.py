@@ -156,7 +156,7 @@ def _index_figures(index: indexview.Index, path: str, walked: walk.Listing) -> d
         "records": index.records,
         "learnings": index.learnings,
         "learningTokens": index.learning_tokens,
-        # found.documents is a divisor and never 0
+        # index.documents is a divisor and never 0
         "documents": index.documents if index.records else 0,
         "terms": base.terms,
         "whole": base.is_intact(),
@@ -356,7 +356,7 @@ def percentile(values: Sequence[int], percent: int) -> int:
 
 
 def _as_integer(value: Any) -> int:
-    is_finite = isinstance(value, (int, float)) and value - value == 0
+    is_finite = isinstance(value, (int, float)) and abs(value) < float("inf")  # and no NaN
     return int(value) if is_finite else 0
 
 

@@ -72,7 +72,7 @@ def measure_rankers(
     """Measure every available ranker with every golden query.
 
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
-    vectors. Raises StoreError where no query is left to ask.
+    vectors. Raises StoreError.
     """
     ids = {record.id for record in records}
     asked, gone = select_answerable(file.queries, ids, store.successors())

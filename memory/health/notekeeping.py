@@ -32,7 +32,7 @@ def follow_up(store: Store, written: generation.StoredNote) -> list[str]:
 def keep_session_note(
     store: Store, session: str, said: str
 ) -> tuple[generation.StoredNote, list[str]]:
-    """Keep a note written by a session's own model.
+    """Store a note written by a session's own model.
 
     Returns (note, names of the changed records). said: the note as JSON. Raises StoreError for a
     session without a conversation, ProviderError for an empty note.

@@ -316,7 +316,7 @@ def _check_active_plans(place: Place, found: Iterable[Record]) -> list[Finding]:
 
 
 def _index_name(store: Store, path: str) -> str:
-    """Return a file's name in the index, outside the store one by its folder."""
+    """Return a file's name in the index, or one by its folder for other files."""
     real = files.real_path(path)
     for letter, root in store.roots.items():
         if real.startswith(root + "/"):

@@ -136,7 +136,7 @@ def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
 
 
 def _read_wanted(path: str, wanted: dict[str, Step]) -> Iterator[tuple[BackupFile, bytes]]:
-    """Yield (row, bytes) of steps' files, if there are any steps."""
+    """Yield (manifest's row, bytes) of the files of steps."""
     if wanted:
         yield from bundle.read_files(path, {name: step.kept for name, step in wanted.items()})
 
@@ -156,8 +156,8 @@ def _compare(step: Step, record: records.Record, known: TierRecords) -> Step:
 
 
 def _is_forgotten(record: records.Record, inner: str, known: TierRecords) -> bool:
-    away = known.away.get(record.id)
-    if away == "" or _is_archived(inner):
+    away = known.away.get(record.id)  # "" where it was deleted
+    if _is_archived(inner):
         return away == ""
     return away is not None or record.meta.get("session") in known.sessions
 
@@ -208,6 +208,7 @@ def _file_state(kept: BackupFile, path: str, target: Target) -> str:
 
 
 def _log_state(kept: BackupFile, data: bytes) -> str:
+    """Return the state of a log that is unlike the backup's."""
     if files.sha256(data[: kept.size]) == kept.sha256:
         return SAME  # it has grown since
     log = "/%s/%s" % (archive.FOLDER, archive.LOG)
@@ -227,11 +228,12 @@ def find_held_back(
 
     differing: also those of settings files that differ.
     """
-    states = () if target.trust else (NEW, DIFFERENT) if differing else (NEW,)
+    states = (NEW, DIFFERENT) if differing else (NEW,)
     wanted = {
         step.kept.name: step
         for step in steps
-        if step.state == LEFT or (step.state in states and _is_settings(step.kept.name))
+        if step.state == LEFT
+        or (not target.trust and step.state in states and _is_settings(step.kept.name))
     }
     settings: list[tuple[str, str, Any]] = []
     decisions = 0
@@ -260,7 +262,7 @@ def apply(
     """Restore the files of a plan.
 
     path: the backup. tiers: of the target. replace: different files, too. progress: called with
-    (files done, files). Raises StoreError where the backup has changed, OSError.
+    (files done, files). Raises StoreError, OSError.
     """
     wanted = {step.kept.name: step for step in steps if _is_restored(step, target, replace)}
     counts = Counter[str]()
@@ -337,7 +339,7 @@ def _is_settings(name: str) -> bool:
 
 
 def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
-    """Return (a settings file without held settings, these by key).
+    """Return (settings file without held-back settings, these settings by key).
 
     Only a person may decide held settings; those present at `path` keep their values. Raises
     StoreError for a file that is no JSON object: a later reader may find anything in it.
@@ -359,7 +361,7 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
 
 
 def _keep_present_settings(step: Step, data: bytes) -> bytes:
-    """Return a differing settings file with a backup's held settings added.
+    """Return the present settings file with a backup's held-back ones added.
 
     data: the backup's file, returned for another step.
     """

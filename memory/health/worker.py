@@ -4,10 +4,9 @@ A step is a name and a function of one Job.  A failing step is noted in log/erro
 <step>`, and the next one runs.  Steps import late; docs/hooks.md has the table.
 
 All steps of an event together have DEADLINE seconds of CPU: wall-clock time would end the work of a
-machine that sleeps or is busy.  The longest real sessions take some five seconds, a large store's
-first index a minute.  Reading a transcript stops after READING, so that a checkpoint is written and
-the next capture continues there.  The deadline leaves no file half-written: files are replaced as a
-whole.
+machine that sleeps or is busy.  A large store's first index takes a minute.  Reading a transcript
+stops after READING, so that a checkpoint is written and the next capture continues there.  The
+deadline leaves no file half-written: files are replaced as a whole.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _find_state(
 
 
 def list_script_states(found: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
-    """Return whether each script's present bytes are approved."""
+    """Return the approval state of each script's present bytes."""
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
     out = []
     for record in found:
@@ -93,7 +93,7 @@ def find_script_obstacle(source: material.Source) -> str:
 def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
     """Return why a rule cannot be approved, with the remedy, or "".
 
-    name: its name in the index. data: its file's bytes.
+    name: in the index, such as `p/rules/x.md`. data: its file's bytes.
     """
     path = place.path(name)
     root = dict(place.tiers())[name[:1]]

@@ -116,13 +116,13 @@ def find_contradictions(
 
 
 def _count_lookup_terms(claim: _Claim) -> int:
-    """Return how many of a sentence's rarest terms find every similar sentence."""
+    """Return how many rare terms to look up to find every similar sentence."""
     count = len(claim.terms)
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 
 
 def _may_conflict(one: Record, other: Record) -> bool:
-    """Tell whether two records can contradict: of one version and unlinked."""
+    """Tell whether two records may contradict: a version in common, no link."""
     if one.name == other.name or one.id == other.id:
         return False
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
@@ -156,18 +156,18 @@ def _extract_claims(record: Record) -> Iterator[_Claim]:
     parts = sentences.extract_statements(clean(record.body))
     for sentence in dict.fromkeys(one.strip() for one in (record.title, *parts)):
         words = [_strip_word(word) for word in sentence.replace("’", "'").split()]
-        numbers = [
+        is_number = [
             bool(_NUMBER.fullmatch(word)) and before not in _LABELS_OF_NUMBERS
             for before, word in zip(["", *words], words)
         ]
         said = (
             word
-            for word, number in zip(words, numbers)
+            for word, number in zip(words, is_number)
             if not number and word not in _NEGATIONS and word not in _FILLER_WORDS
         )
         terms = frozenset(tokeniser.index_terms(" ".join(said)))
         if len(sentence) <= LONGEST and len(terms) >= FEWEST:
-            given = tuple(word for word, number in zip(words, numbers) if number)
+            given = tuple(word for word, number in zip(words, is_number) if number)
             yield _Claim(sentence, terms, is_negative(sentence), given)
 
 

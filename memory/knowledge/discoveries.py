@@ -48,6 +48,7 @@ def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) ->
 
     rows: from `walls.update_walls`.
     """
+    # a name: `p/checkpoints/<dated path>`
     new = sorted(set(names), key=lambda name: name.partition("/")[2], reverse=True)
     checkpoints = [name for name in new if name[1:].startswith("/checkpoints/")]
     rules = [name for name in new if name[1:].startswith("/rules/")]
@@ -70,12 +71,12 @@ def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
 
 
 def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
-    """Return the decisions of checkpoints, until MOST tell a lot."""
+    """Return checkpoints' decisions, until MOST have more worth than TELLING."""
     found: list[Discovery] = []
+    where = project_name(store.place.key)
     for record in map(strip_private_record, store.each_by(store.read, names)):
         for line in reversed(checkpointoutline.split_sections(record.body).get("decisions", [])):
             text, more, worth = _parse_decision(line)
-            where = project_name(store.place.key)
             found.append(Discovery(DECISION, where, record.created, record.id, text, more, worth))
         if sum(discovery.worth > TELLING for discovery in found) >= MOST:
             break
@@ -93,8 +94,8 @@ def _parse_decision(line: str) -> tuple[str, str, int]:
     if decision.startswith("approved the plan: "):
         return "you " + decision, "", TELLING + 1
     answer = decision.partition(" → ")[2]
-    tells = (
-        len(answer.split()) >= WORDS or decision.startswith("refused ") and _is_telling(decision)
+    tells = len(answer.split()) >= WORDS or (
+        decision.startswith("refused ") and _is_telling(decision)
     )
     return "you " + decision, "", TELLING if tells else 1
 

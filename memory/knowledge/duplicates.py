@@ -112,13 +112,13 @@ def find_duplicates(
 ) -> list[Duplicate]:
     """Return the duplicates among records, sorted by name.
 
-    Kept is who helped more often, then a human's record before an agent's, then the newer; a
+    Kept is what helped more often, then a human's record before an agent's, then the newer; a
     captured record never replaces another's. successes: by id, how often a record helped. bound:
     ids that must stay.
     """
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in filter(is_mergeable, records):
-        session = str(record.kind == "checkpoint" and record.meta.get("session"))
+        session = str(record.meta.get("session")) if record.kind == "checkpoint" else ""
         key = (record.kind, record.tier, session, hash_words(record, kept))
         groups.setdefault(key, []).append(record)
     found = [
@@ -210,14 +210,14 @@ def find_similar_learning(
 
 
 def find_same_learning(store: Store, title: str, text: str) -> Record | None:
-    """Return a learning that says a text, of any title and tier, or None."""
+    """Return a learning of any title and tier that repeats a text, or None."""
     place, settings = store.place, store.config
     found = find_similar_learning(place, settings, store.now, title, text)
     return found if found and store.repeats(found, text) else None
 
 
 def accept_repeated(record: Record, session: str) -> dict[str, Any]:
-    """Return the acceptance of a candidate that another session repeats, or {}."""
+    """Return the keys that accept a candidate if another session repeats it, or {}."""
     first = record.meta.get("session")
     is_other = bool(first and session) and first != session
     return {"accepted": True, "accepted_by": TWO_SESSIONS} if is_other else {}

@@ -50,7 +50,7 @@ class PastSession(NamedTuple):
     decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
-        """Return the reference for `show` of a turn, such as `ID#3`."""
+        """Return what `dayleaf show` takes for a turn, such as `ID#3`."""
         return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
 
     def at(self, number: int) -> float:
@@ -86,7 +86,7 @@ def read_sessions(
     """Return the past sessions whose text passes the test `holds`.
 
     holds: tells whether a body, in lower case, may answer. workspace: a name, or `all`. Raises
-    UsageError for an unknown workspace.
+    UsageError.
     """
     found: list[PastSession] = []
     notes: list[str] = []
@@ -106,7 +106,7 @@ def _read_place(store: Store, holds: Holds, key: str, notes: list[str]) -> list[
     if len(names) > MOST:
         note = "%s: only the newest %d checkpoints and conversations were read"
         notes.append(note % (store.place.key, MOST))
-    # a session's checkpoints come after it
+    # conversations first
     ordered = sorted(names[:MOST], key=lambda name: FOLDERS["conversation"] not in name)
     for record in store.each_by(store.read, ordered):
         session = meta_text(record, "session") or record.id
@@ -141,8 +141,8 @@ def parse_session(record: Record, workspace: str = "") -> PastSession:
         meta_text(record, "branch"),
         record.created,
         workspace,
-        tuple(listed_files(record)),
-        conversationpage.parse(body, clock.day(record.created)),
+        files=tuple(listed_files(record)),
+        turns=conversationpage.parse(body, clock.day(record.created)),
     )
 
 
@@ -151,7 +151,7 @@ def list_newest(place: Place, most: int) -> list[str]:
 
     Conversations of the shared tier are left out.
     """
-    shared = SHARED + "/" + FOLDERS["checkpoint"]
+    shared = SHARED + "/" + FOLDERS["checkpoint"]  # a name: `p/checkpoints/<dated path>`
     found = (name for name, *_ in walk.walk(place, KINDS)[0])
     names = (name for name in found if name[0] == PRIVATE or name.startswith(shared))
     return sorted(names, key=lambda name: (name.split("/", 2)[2], name), reverse=True)[:most]
@@ -264,7 +264,7 @@ def _is_mentioned(turn: Turn, named: re.Pattern[str]) -> bool:
 
 
 def source_json(past: PastSession, place: Place) -> dict[str, str]:
-    """Return a session's reference as plain data."""
+    """Return what identifies a past session, for --json."""
     return {
         "id": past.id,
         "kind": past.kind,

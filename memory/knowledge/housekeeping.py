@@ -5,8 +5,7 @@ journal first and rests on the bytes that were planned with; a record that chang
 alone. A process that dies anywhere leaves every record in the store or in its archive, and the next
 apply, or an undo, goes on from there.
 
-Uses and outcomes stay with the id that they were made under; who reads them adds those of merged
-records to their successor (`ledger.add_to_successors`).
+Uses and outcomes stay with the id that they were made under (`ledger.add_to_successors`).
 """
 
 from __future__ import annotations
@@ -157,9 +156,9 @@ def _find_outdated(store: Store, found: Sequence[Record]) -> list[Record]:
 def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
     """Return the checkpoints and conversations that expire, sorted by name.
 
-    Old ones stay that are pinned, linked, a handoff, of the active plan's sessions, or rewritten by
-    a person.  Links count from the archive too, so that a
-    second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
+    Pinned or linked ones stay, handoffs, those of the active plan's sessions, and those rewritten
+    by a person.  Links count from the archive too, so that a second run finds nothing more.
+    Records of the shared tier were put there on purpose and stay.
     """
     old = _find_outdated(store, found)
     if not old:
@@ -348,7 +347,7 @@ def _restore_record(
     store: Store, step: JournalStep, away: dict[str, tuple[str, archive.Move]]
 ) -> bool:
     """Restore an archived record; return False if already restored."""
-    letter, move = away.get(step.id, ("", None))
+    letter, move = away.get(step.id, ("", None))  # step.name: `<letter>/<path>`
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
         store.bring_back(letter, move, "undone")
         del away[step.id]

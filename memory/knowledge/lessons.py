@@ -55,7 +55,7 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
 
 
 def _get_last_said(rule: Record) -> tuple[str, float, float]:
-    """Return a sort key: when a rule was last said, then the age of its file."""
+    """Return a sort key: when a rule was last said, then its file's times."""
     day = meta_text(rule, wishes.SAID) or clock.format_local_day(rule.created)
     return day, rule.created, rule.updated
 

@@ -73,10 +73,11 @@ def find_working_invocations(
                 at, where = past.at(number), past.ref(number)
                 use = InvocationShape(words, flags, part, piece.times, at, where, past.session)
                 found.setdefault((words, flags), []).append(use)
-    return sorted(
-        (_merge_uses(uses) for uses in found.values()),
-        key=lambda shape: (-sum(_score_use(use, now) for use in found[shape[:2]]), shape.words),
+    ranked = sorted(
+        found.values(),
+        key=lambda uses: (-sum(_score_use(use, now) for use in uses), uses[0].words),
     )
+    return [_merge_uses(uses) for uses in ranked]
 
 
 def _score_use(use: InvocationShape, now: float) -> float:

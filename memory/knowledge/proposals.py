@@ -134,7 +134,6 @@ def to_terms(text: str) -> frozenset[str]:
 
 
 def _group_statements(every: Sequence[Statement]) -> list[list[Statement]]:
-    """Group statements that say the same."""
     index, groups = _StatementIndex(), list[list[Statement]]()
     for statement in every:
         group = index.find(statement.text)

@@ -171,10 +171,10 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
         one_line(piece.text),
         piece.telling,
         passed,
-        reach[end][0] if passed else number,
-        tuple(dict.fromkeys(p.text for p in between if p.kind == FILE)),
-        tuple(dict.fromkeys(one_line(p.text) for p in ran))[-3:],
-        _find_new_lines(piece, between) if passed else (),
+        last=reach[end][0] if passed else number,
+        edits=tuple(dict.fromkeys(p.text for p in between if p.kind == FILE)),
+        did=tuple(dict.fromkeys(one_line(p.text) for p in ran))[-3:],
+        changed=_find_new_lines(piece, between) if passed else (),
     )
 
 
@@ -291,9 +291,9 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
     failures = _find_failures(sessions, error)
     met: list[Met] = []
     taken: set[tuple[str, int]] = set()
+    keyed = [(failure_key(failed.piece.telling), failed) for failed in failures]
     for line in find_telling_lines(error):
         key, rule = failure_key(line), _find_rule(line)
-        keyed = [(failure_key(failed.piece.telling), failed) for failed in failures]
         same = [failed for other, failed in keyed if other == key or _is_beginning(other, key)]
         episodes = _find_episodes(same, taken)
         if rule and len(same) < FEW:

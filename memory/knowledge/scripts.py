@@ -83,12 +83,12 @@ def prepare_run(
         source.path,
         source.data,
         source.checksum,
-        runs,
-        tuple(args),
-        place.root,
-        passed,
-        decided.get(key) == "approve",
-        waits,
+        program=runs,
+        args=tuple(args),
+        cwd=place.root,
+        env=passed,
+        approved=decided.get(key) == "approve",
+        waits=waits,
     )
 
 
@@ -115,7 +115,7 @@ def script_environment(env: Mapping[str, str], path: str) -> dict[str, str]:
 
 
 def _parse_shebang(data: bytes) -> list[str]:
-    """Return the path and argument after `#!`."""
+    """Return the path and argument after `#!`; raises StoreError."""
     line = data[2:4096].split(b"\n")[0]
     if line.endswith(b"\r"):
         raise StoreError("its first line ends with a carriage return; save it with LF line ends")
@@ -203,7 +203,7 @@ def run_script(
 
     It reads no stdin. tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes.
     stopped: ends it where no signal does. The status is its own, 128 + a signal that ended it, or
-    TIMED_OUT. Raises StoreError where it is not approved or does not start.
+    TIMED_OUT. Raises StoreError.
     """
     if not script.approved or files.sha256(script.data) != script.checksum:
         raise StoreError(

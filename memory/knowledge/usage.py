@@ -250,7 +250,6 @@ def _read_names(index: Index, id: str) -> RecordNames | None:
 
 
 def _is_rare(index: Index, word: str) -> bool:
-    """Tell whether few documents hold a word."""
     terms = tokeniser.index_terms(word.rpartition("/")[2] or word)
     least = min(map(index.df, terms), default=0)
     most = max(FEW, index.documents // SHARE)

@@ -69,7 +69,7 @@ DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked
 Row = dict[str, Any]
 Worked = dict[str, dict[str, str]]  # commands by program and verb, by shape
 Pair = tuple[Row, Row]  # a record, a failure in it
-Groups = dict[str, list[Pair]]  # by key
+Groups = dict[str, list[Pair]]  # by key: `x|`, `r|` or `a|` (hook/wallkeys.py), or `g|`
 
 
 def failures_path(place: Place) -> str:
@@ -213,7 +213,7 @@ def find_failed_calls(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
             said, then = find_remedy(remedies.Failure(past, steps, at), worked)
             yield {
                 "keys": keys,
-                "at": past.at(number) + at / 1e4,
+                "at": past.at(number) + at / 1e4,  # a turn's steps in their order
                 "telling": clip_at_word(one_line(piece.telling), 200),
                 "said": [said] if said else [],
                 "ran": shorten_command(piece.text),
@@ -302,7 +302,7 @@ def shorten_command(command: str) -> str:
 
 
 def _find_changes(past: PastSession) -> Iterable[Row]:
-    """Yield the changes that answered a linter's finding, if it then passed."""
+    """Yield changes that answered a linter's finding, if the check then passed."""
     steps, failed = past.steps(), -1
     for at, (number, piece) in enumerate(steps):
         if piece.kind == RUN and piece.failed and not piece.name:
@@ -396,7 +396,7 @@ def _count_sessions(pairs: Iterable[Pair]) -> int:
 
 
 def _find_line_walls(groups: Groups) -> Iterable[Row]:
-    """Yield the table's rows for error lines and for linters' rules."""
+    """Yield the hook's rows for error lines and for linters' rules."""
     for key, pairs in groups.items():
         wall: Row = {"keys": [key], "sessions": _count_sessions(pairs)}
         if key.startswith(wallkeys.RULE):
@@ -429,17 +429,14 @@ def _find_names(change: Row) -> set[str]:
 
 def _find_removed_walls(removed: dict[str, Pair], tree: practice.ProjectTree) -> Iterable[Row]:
     for path, (row, removal) in removed.items():
-        instead = [
-            replacement
-            for replacement in practice.find_replacements(path, tree)
-            if replacement in tree.files and replacement not in removed
-        ]
+        found = practice.find_replacements(path, tree)
+        instead = [near for near in found if near in tree.files and near not in removed]
         yield {
             "keys": ["a|" + path],
             "sessions": 1,
             "path": path,
             "gone": True,
-            "instead": [[replacement, tree.source(replacement)] for replacement in instead],
+            "instead": [[near, tree.source(near)] for near in instead],
             "met": [_make_occurrence(row, removal)],
         }
 
@@ -556,13 +553,8 @@ def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
     """
     tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
     groups = group_failures(rows)
-    settled = {
-        id(failure)
-        for key, pairs in groups.items()
-        if key[:2] == "a|" and tree.holds(key[2:])
-        for _, failure in pairs
-        if not failure["then"]
-    }
+    there = [pairs for key, pairs in groups.items() if key[:2] == "a|" and tree.holds(key[2:])]
+    settled = {id(failure) for pairs in there for _, failure in pairs if not failure["then"]}
     absent = {"a|" + path: pairs for path, pairs in _group_missing(groups, tree).items()}
     absent = absent if tree.tracked else {}
     lines = {key: pairs for key, pairs in groups.items() if key[:2] == "x|"}

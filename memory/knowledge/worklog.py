@@ -133,7 +133,7 @@ def collect_work(
 ) -> WorkReport:
     """Return the work of a period, by workspace.
 
-    workspace: "" for the present one, a name, or `all`. Raises UsageError for an unknown workspace.
+    workspace: "" for the present one, a name, or `all`. Raises UsageError.
     """
     places, end = lookup.find_workspaces(place, workspace), float("inf") if until is None else until
     spaces = []
@@ -154,7 +154,7 @@ def list_sources(report: WorkReport) -> list[Source]:
             work.title,
             work.at,
             "\n".join(_list_facts(work)),
-            "p",
+            tier="p",
             branch=work.branch,
             tags=(space.workspace,),
             files=work.files[:FILES],
@@ -181,7 +181,7 @@ def _collect_workspace(
     """Return one workspace's work, newest first."""
     found = _read_records(store, since)
     sessions = _group_checkpoints(found.checkpoints, offset, end)
-    merges = [m for turns in found.turns.values() for m in _find_merges(turns) if m[0][0] < end]
+    merges = [m for turns in found.turns.values() for m in _find_merges(turns) if m.at[0] < end]
     works: list[SessionWork] = []
     for session, stretches in sessions.items():
         every = found.turns.get(session, ())
@@ -220,17 +220,13 @@ def _group_checkpoints(
 
 
 def _split_by_day(
-    stretch: _Stretch,
-    own: Sequence[Turn],
-    every: Sequence[Turn],
-    offset: clock.Offset,
-    end: float,
+    stretch: _Stretch, own: Sequence[Turn], every: Sequence[Turn], offset: clock.Offset, end: float
 ) -> list[tuple[_Stretch, Sequence[Turn]]]:
     """Split a session's work on a branch by the days of its turns.
 
     The last part is the checkpoints' own, with the last turn. every: of the session.
     """
-    days: dict[tuple[str, bool], list[Turn]] = {}
+    days: dict[tuple[str, bool], list[Turn]] = {}  # by day, and whether before `end`
     for turn in own[:-1]:
         at = _parse_instant(turn)
         days.setdefault((clock.day(at + offset(at)), at < end), []).append(turn)
@@ -248,7 +244,7 @@ def _split_by_day(
 
 
 def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Record:
-    """Return a record; a title from a turn outside `own` is replaced."""
+    """Return a record, its title replaced if it is of a turn outside `own`."""
     fitting, known = (
         titles.list_titles(turns, "", [piece.text for piece in find_pieces(turns, COMMIT)])
         for turns in (own, every)
@@ -259,7 +255,7 @@ def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Reco
 
 def _read_records_since(store: Store, since: float) -> Iterator[tuple[float, Record]]:
     """Yield (instant, record) of the dated records since a time."""
-    names = (
+    names = (  # such as `p/checkpoints/2026-11-21…`
         name
         for name, _, mtime_ns, _ in walk.walk(store.place, DATED_KINDS)[0]
         if name[0] != GLOBAL
@@ -308,6 +304,7 @@ def _join_checkpoints(
     done = [line for page in pages for line in page.get("done", ())]
     if turns:
         pieces = [piece for turn in turns for piece in turn.pieces if piece.kind == COMMIT]
+        # as a page writes them
         done = ["commit %s: %s" % (piece.name, piece.text) for piece in pieces]
     files = dict.fromkeys(
         name for record in records for name in parse_labels(record.meta.get("files"))
@@ -320,12 +317,12 @@ def _join_checkpoints(
         one_line(newest.title),
         stretch.branch,
         tuple(record.id for record in records),
-        tuple(made),
-        _describe_outcome(newest, pages[-1], turns),
-        tuple(files),
-        pages[-1],
-        _find_pull_state(stretch.branch, at, turns, merges),
-        fence.is_unattended(newest),
+        made=tuple(made),
+        said=_describe_outcome(newest, pages[-1], turns),
+        files=tuple(files),
+        parts=pages[-1],
+        pull=_find_pull_state(stretch.branch, at, turns, merges),
+        unattended=fence.is_unattended(newest),
     )
 
 
@@ -340,7 +337,7 @@ def _parse_commit(line: str) -> str:
 def _describe_outcome(newest: Record, page: dict[str, list[str]], turns: Sequence[Turn]) -> str:
     """Return a session's title and its outcome's opening.
 
-    A request that is the title leads by an arrow to the outcome of its own turn alone.
+    ` → ` leads from the title to its own turn's outcome, `; then: ` to a later turn's.
     """
     if not _SECTIONS & page.keys():
         return openings.format_plain_line(newest.body, LINE)
@@ -364,21 +361,26 @@ def _describe_outcome(newest: Record, page: dict[str, list[str]], turns: Sequenc
 
 # --- merged branches
 
-# Its place in time, a branch or `#12`, number of its pull request.
-_Merge = tuple[tuple[float, int], str, str]
+
+class _Merge(NamedTuple):
+    """A merge: when (instant, place in its turn), its branch or `#12`, its pull request."""
+
+    at: tuple[float, int]
+    key: str
+    pull: str
 
 
 def _find_merges(turns: Sequence[Turn]) -> Iterator[_Merge]:
     for turn in turns:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == MERGED:
-                yield (_parse_instant(turn), number), piece.text, piece.name
+                yield _Merge((_parse_instant(turn), number), piece.text, piece.name)
 
 
 def _find_pull_state(
     branch: str, until: float, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> str:
-    """Return a branch's merge, else its pull request, else ""."""
+    """Return that a branch was merged, else its pull request, else ""."""
     pull, last = "", (0.0 if turns else until, 0)
     for turn in turns:
         for number, piece in enumerate(turn.pieces):
@@ -387,7 +389,7 @@ def _find_pull_state(
             elif piece.kind == LINK:
                 pull = "#" + piece.text.rstrip("/").rpartition("/")[2]
     # a log shows old merges again
-    first = {merge[1:]: merge[0] for merge in sorted(merges, reverse=True)}
+    first = {(merge.key, merge.pull): merge.at for merge in sorted(merges, reverse=True)}
     merged = [
         (at, number) for (key, number), at in first.items() if at > last and key in (branch, pull)
     ]
@@ -436,12 +438,12 @@ def list_branches(every: Sequence[SessionWork], by_day: bool = True) -> tuple[Br
                 group[-1].day,
                 "" if last.branch in TRUNKS else last.branch,
                 last.title,
-                _pick_untold(shown, came),
-                _pick_untold(shown, still),
-                next(filter(None, pulls), ""),
-                _is_unattended(group),
-                len(set(commits)),
-                bool(noted),
+                came=_pick_untold(shown, came),
+                open=_pick_untold(shown, still),
+                pull=next(filter(None, pulls), ""),
+                unattended=_is_unattended(group),
+                commits=len(set(commits)),
+                noted=bool(noted),
             )
         )
     return tuple(branches)

@@ -63,7 +63,7 @@ def find_session_checkpoint(
 
 
 def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
-    """Return a workspace's sessions with turns and no checkpoint among the candidates."""
+    """Return a workspace's sessions that have only turns in the pool."""
     sessions: dict[str, dict[str, None]] = {"checkpoint": {}, "conversation": {}}
     for c in pool:
         if c.workspace == key and c.record.kind in sessions:
@@ -74,10 +74,10 @@ def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
 def find_checkpoints_of_turns(
     shelf: Shelf, pool: Sequence[Candidate], query: Query
 ) -> list[Candidate]:
-    """Return checkpoints of sessions that have only turns among the candidates.
+    """Return checkpoints for the sessions that have only turns in the pool.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES that pass the filters;
-    a query for one session gets them apart.
+    [] for a query for one session.
     """
     if shelf.is_distant or query.session:
         return []
@@ -97,7 +97,7 @@ def find_checkpoints_of_turns(
 
 
 def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
-    """Return a hit of the conversation's checkpoint instead, if there is one.
+    """Return a conversation's hit with its checkpoint as record, if there is one.
 
     A query for one session keeps the hit. at: start of the found turn.
     """
@@ -155,7 +155,7 @@ def find_active_plan(shelf: Shelf) -> Record | None:
 
 
 def _find_shelf(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
-    """Return a hit's opened workspace; for a global record the first one."""
+    """Return a hit's opened workspace, the first for a global record."""
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
@@ -186,12 +186,12 @@ def _is_worth_showing(start: Record, relation: str, other: Record) -> bool:
 
 
 def read_incoming_links(shelf: Shelf, record: Record) -> list[tuple[Link, Record]]:
-    """Return (link, linking record) of the links to a record, from INTO at most."""
+    """Return (link, linking record) for links to a record from at most INTO others."""
     names = documents.list_record_keys(record.id, record.name, record.title, record.aliases)
+    read = _read_records(shelf, documents.build_link_terms(names))
     return [
         (link, source)
-        for source in _read_records(shelf, documents.build_link_terms(names))
-        if source.name != record.name
+        for source in (other for other in read if other.name != record.name)
         for link in source.links
         if _is_target(shelf, link.target, record)
     ]
@@ -212,7 +212,7 @@ def resolve_target(shelf: Shelf, target: str) -> Record | None:
 
 
 def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
-    """Return at most INTO records with one of some index terms."""
+    """Read at most INTO records that hold any of the index terms."""
     docs = {
         doc.name: doc
         for term in terms

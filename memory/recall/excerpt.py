@@ -55,10 +55,7 @@ class Utterance(NamedTuple):
 
 
 def find_conversation(store: Store, record: Record) -> Record | None:
-    """Find the conversation of a record's session, or None.
-
-    A conversation is its own.
-    """
+    """Return the conversation of a record's session (maybe itself), or None."""
     if record.kind == "conversation":
         return record
     session, named = fence.field(record, "session"), fence.field(record, "conversation")
@@ -154,7 +151,7 @@ def read_excerpt(
 
 
 def find_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
-    """Find a session's transcript by id or receipts, or ""."""
+    """Return the path of a session's transcript, "" if it is gone."""
     return whereabouts.find_transcript(env, session) or transcript.validate_path(
         progress.read_transcript_path(place.receipts(session)), env
     )
@@ -175,8 +172,8 @@ def _find_period(store: Store, record: Record, session: str) -> tuple[str, str]:
     end, start = _find_end(record), ""
     if record.kind == "checkpoint":
         own = (each for each in store.each(("checkpoint",)) if each.meta.get("session") == session)
-        start = max((other for other in map(_find_end, own) if other < end), default="")
-    return start and start + "~", end + "~"  # `~`: just after that instant
+        start = max((other + "~" for other in map(_find_end, own) if other < end), default="")
+    return start, end + "~"  # `~`: just after that instant
 
 
 def _find_end(record: Record) -> str:

@@ -21,6 +21,7 @@ HANGUL, VOWELS, FINALS = 0xAC00, 21, 28  # first syllable; numbers of vowels and
 FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))
 LEAST_HALF = 3  # letters of each half of a split word
 LONGEST_ENDING = 7
+Matcher = Callable[..., list[tuple[str, int]]]  # (term, words, limit) -> [(word, distance)]
 ENDINGS = tuple(
     "s es ed ing er ers or ors ion ions ation ations ly ally ment ments ness ity ies able ible al "
     "ate ates ated ating ator ive ize izes ized izing ise e y ic ical ically ence ance ent ant "
@@ -38,8 +39,8 @@ def is_fuzzable(term: str) -> bool:
     )
 
 
-def load_matcher() -> Callable[..., list[tuple[str, int]]] | None:
-    """Load RapidFuzz as near(term, words, limit) -> [(word, distance)], or None."""
+def load_matcher() -> Matcher | None:
+    """Return RapidFuzz's function for near words, None where it is absent."""
     try:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
@@ -54,11 +55,7 @@ def load_matcher() -> Callable[..., list[tuple[str, int]]] | None:
 
 
 def find_neighbours(
-    term: str,
-    word: str,
-    vocabulary: Iterable[str],
-    df: Callable[[str], int],
-    near: Callable[..., list[tuple[str, int]]],
+    term: str, word: str, vocabulary: Iterable[str], df: Callable[[str], int], near: Matcher
 ) -> list[tuple[str, float]]:
     """Find known terms spelt like an unknown term, best first.
 
@@ -95,9 +92,9 @@ def _find_known_stems(stem: str, known: frozenset[str]) -> list[str]:
 
 
 def _match_without_ending(
-    word: str, known: Sequence[str], near: Callable[..., list[tuple[str, int]]]
+    word: str, known: Sequence[str], near: Matcher
 ) -> list[tuple[int, str, str]]:
-    """Return (distance, known word, stem) for each cut of an ending."""
+    """Return (distance, known word, stem) of words like one without its ending."""
     found = []
     stems = frozenset(known)
     for at in range(max(LEAST_HALF, len(word) - LONGEST_ENDING), len(word)):
@@ -149,7 +146,7 @@ def split_compound(word: str, df: Callable[[str], int]) -> list[str]:
 
 
 def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> list[tuple[str, str, str]]:
-    """Return (known term, first word, second word) of words indexed as one.
+    """Return (known term, first, second) of word pairs that are indexed as one.
 
     Such as `user token` for usertoken.
     """

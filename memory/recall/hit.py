@@ -22,10 +22,10 @@ Parts = tuple[tuple[str, float], ...]
 # groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
-# a note that stands above weak hits
+# a note above weak hits
 HARDLY = "the records hardly tell of this; what follows is the nearest"
 NEWEST = "newest first"  # why a hit of a query without text is listed
-REQUEST = 40  # characters of a request that stands above what was said
+REQUEST = 40  # characters of a request above what was said
 
 
 class Quote(NamedTuple):
@@ -147,15 +147,15 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
         layout.TIER_NAMES.get(record.tier, record.tier),
         record.tokens,
         record.versions,
-        (*record.tags, *record.topics),
-        record.confidence,
-        record.source,
-        record.rationale if is_rule else "",
-        scope,
-        record.path if record.kind == "resource" else "",
-        "global" if record.tier == layout.GLOBAL else workspace,
-        path,
-        origin,
+        labels=(*record.tags, *record.topics),
+        confidence=record.confidence,
+        source=record.source,
+        rationale=record.rationale if is_rule else "",
+        scope=scope,
+        source_path=record.path if record.kind == "resource" else "",
+        workspace="global" if record.tier == layout.GLOBAL else workspace,
+        path=path,
+        origin=origin,
         conversation=_find_conversation_id(record),
         unattended=fence.is_unattended(record),
     )
@@ -189,7 +189,7 @@ def split_turns(record: Record) -> list[Turn]:
     day = clock.iso(record.created)[:10]
     for heading, text in documents.split_turns(record.body):
         if heading:
-            if heading[4:5] == "-":  # a date stands before the minute where the day changes
+            if heading[4:5] == "-":  # `2026-01-23 14:03 request` where the day changes
                 day, heading = heading[:10], heading[11:]
             out.append(Turn(len(out) + 1, "%sT%s" % (day, heading[:5]), heading[5:].strip(), text))
     return out
@@ -198,10 +198,10 @@ def split_turns(record: Record) -> list[Turn]:
 def find_turns_of_time(record: Record, since: float | None, until: float | None) -> list[Turn]:
     """Return a conversation's turns between `since` and `until`.
 
-    A turn is of its minute; the last goes on until the conversation ends.
+    A turn lasts its minute, the last one until the conversation ends.
     """
     turns: list[Turn] = split_turns(record)
-    if since is until is None:
+    if since is None and until is None:
         return turns
     found = []
     for turn in turns:

@@ -66,7 +66,7 @@ class Question(NamedTuple):
 
 
 class MatchFeatures:
-    """Positions of a query's terms in a candidate, and scores."""
+    """A candidate's scores, and where the query's terms stand in it."""
 
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
@@ -74,10 +74,10 @@ class MatchFeatures:
         self.places: dict[str, list[int]] = {}
         self.head: set[str] = set()
         frequencies: dict[str, float] = {}
-        at = self._add_positions(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
+        end = self._add_positions(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
         self.head.update(self.places)
-        self.size = self._add_positions(words.body, matches, at, 1.0, frequencies)
-        self.length = self.size + (documents.HEAD_WEIGHT - 1) * at
+        self.size = self._add_positions(words.body, matches, end, 1.0, frequencies)
+        self.length = self.size + (documents.HEAD_WEIGHT - 1) * end
         weights = question.weights
         norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
         self.bm25 = sum(
@@ -105,7 +105,7 @@ class MatchFeatures:
         return at
 
     def _score_title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Return the query's weight times the share of the title that it covers."""
+        """Return the query's weight times the share of the title the query covers."""
         rarity = question.rarity
         if rarity is None or not self.head:
             return 0.0
@@ -133,7 +133,7 @@ class MatchFeatures:
         return best
 
     def _score_proximity(self, question: Question) -> float:
-        """Score the query's neighbouring terms that stand near each other."""
+        """Score the query's neighbouring terms that are near in the text too."""
         total = 0.0
         for a, b in zip(question.sequence, question.sequence[1:]):
             first, second = self.places.get(a), self.places.get(b)
@@ -145,7 +145,7 @@ class MatchFeatures:
 
 
 def _saturate(n: int) -> float:
-    """Return BM25's factor of a term that occurs `n` times."""
+    """Return BM25's factor for a term that occurs `n` times."""
     return n * (segment.K1 + 1.0) / (n + segment.K1)
 
 

@@ -54,7 +54,7 @@ def find_workspaces(place: Place, name: str, every: bool = True) -> list[Place]:
 def find_searched_places(
     place: Place, settings: Config, name: str, notes: list[str]
 ) -> list[Place]:
-    """Find the places to search for `--workspace`, added tiers included.
+    """Find the places that `--workspace` asks for, added tiers included.
 
     The present workspace brings its added tiers; one of these may be named alone. A note names a
     tier that cannot be read. Raises UsageError as `find_workspaces` does.
@@ -127,7 +127,7 @@ def _find_in_added_tiers(place: Place, settings: Config, text_: str) -> tuple[Re
 
 
 def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
-    """Add the counted uses of merged records to their successors' counts."""
+    """Return a tally with the uses of merged records added to their successors."""
     merged = archive.successors_in_place(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:
@@ -149,24 +149,23 @@ def find_or_successor(place: Place, settings: Config, text_: str) -> tuple[Recor
         return (*find_anywhere(place, settings, text_), "")
     except StoreError:
         successors = Store(place, settings, 0.0).successors()
-        begun = reader.match_ids(text_.strip(), successors)
-        if len(begun) != 1:
+        merged = reader.match_ids(text_.strip(), successors)
+        if len(merged) != 1:
             raise
-        kept = successors[begun[0]]
+        kept = successors[merged[0]]
         try:
-            return (*find_anywhere(place, settings, kept), begun[0])
+            return (*find_anywhere(place, settings, kept), merged[0])
         except StoreError:
             raise StoreError(
                 "'%s' was merged into %s, which is gone; `dayleaf store restore %s` brings it back"
-                % (text_.strip()[:80], kept, begun[0])
+                % (text_.strip()[:80], kept, merged[0])
             ) from None
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> tuple[Record, Place]:
     """Find a record in any tier or workspace, and its place.
 
-    Searches here, then added tiers, then other workspaces by whole id. Raises StoreError as
-    `find_record` does.
+    Searches here, then added tiers, then other workspaces by whole id. Raises StoreError.
     """
     try:
         return find_record(place, settings, text_), place

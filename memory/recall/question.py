@@ -143,7 +143,7 @@ class QueryTerms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _prefetch(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch in one database query the frequencies that functions will ask for."""
+        """Fetch the frequencies that `asks` will ask for, in one database query."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: dict[str, int] = {}
         for ask in asks if distant else ():
@@ -180,7 +180,7 @@ class QueryTerms:
                     self._guessed.add(term)
 
     def _add_misspelt(self) -> None:
-        """Add known words near the unknown ones."""
+        """Add known words for unknown ones: compounds, halves, similar words."""
         self._add_compounds()
         typed: dict[str, str] = {}
         for raw, terms in self._terms_by_word.items():
@@ -200,7 +200,7 @@ class QueryTerms:
             self._add_neighbours(wanted, typed)
 
     def _add_neighbours(self, wanted: Mapping[str, float], typed: Mapping[str, str]) -> None:
-        """Add the known words that are spelt like unknown terms.
+        """Add the known words spelt like unknown terms.
 
         typed: the word as typed, by term.
         """
@@ -264,8 +264,8 @@ class QueryTerms:
     def is_bare_question(self) -> bool:
         """Tell whether a question names no subject that a record holds.
 
-        Words of ASKING name none.  In English no other word may stand but a common one, or a verb
-        after a pronoun.
+        Words of ASKING name none.  In English only common words, and verbs after a pronoun, may
+        stand beside them.
         """
         is_foreign = has_unknown = False
         for before, raw in zip(("", *self._raws), self._raws):
@@ -281,16 +281,15 @@ class QueryTerms:
         return is_foreign or not has_unknown
 
     def find_gaps(self) -> tuple[str, ...]:
-        """Return the query's words that no record holds; () below half of all.
+        """Return the words that no record holds if they are half or more, else ().
 
         Near spellings count as held; dates, question words and common words are no gaps.
         """
         found: dict[str, None] = {}
         asked = 0
         for raw, terms in self._terms_by_word.items():
-            if not terms or any(term in ASKING or term in tokeniser.COMMON for term in terms):
-                continue
-            if clock.parse(raw) is not None:
+            is_common = any(term in ASKING or term in tokeniser.COMMON for term in terms)
+            if not terms or is_common or clock.parse(raw) is not None:
                 continue
             asked += 1
             if not any(self.df(term) or term in self._guessed for term in terms):
@@ -299,12 +298,12 @@ class QueryTerms:
 
 
 def _is_subject(before: str, terms: set[str]) -> bool:
-    """Tell whether a word may be a subject: none's deed, and no common word."""
+    """Tell whether a word may be a subject: not common, not after a pronoun."""
     return before.lower() not in _DOERS and tokeniser.COMMON.isdisjoint(terms)
 
 
 def _weigh_tokens(raws: Sequence[str]) -> list[tuple[str, str, float]]:
-    """Return (raw token, term, weight) of tokens."""
+    """Return (raw token, term, weight); loose terms only if all are loose."""
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 
@@ -325,7 +324,7 @@ class Interpretation(NamedTuple):
 
 
 def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
-    """Turn a query's time words and kinds into filters that no option gave."""
+    """Turn time words and kinds in a query's text into filters; options win."""
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
@@ -350,9 +349,9 @@ def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
 
 
 def parse_times(text: str, now: float, offset: clock.Offset) -> timewords.Times:
-    """Parse a text's times, of "yesterday's work" too.
+    """Parse a text's time words, also in possessives: "yesterday's work".
 
-    A possessive counts only where no subject is named.
+    These count only where no subject is named.
     """
     times = timewords.parse(text, now, offset)
     if not _POSSESSIVE.search(text):
@@ -363,7 +362,7 @@ def parse_times(text: str, now: float, offset: clock.Offset) -> timewords.Times:
 
 
 def names_subject(text: str, plain: frozenset[str] = ASKING) -> bool:
-    """Tell whether a text has other words than those that ask, or plain ones."""
+    """Tell whether a text has words other than `plain` and kinds of records."""
     raws = [raw for raw in _find_content_words(text) if raw not in plain.union(_KIND_WORDS)]
     # a run without spaces holds more than the word that asks
     return any(
@@ -508,7 +507,7 @@ def _parse_number(key: str, value: Any, least: float, most: float) -> float:
 
 
 def passes_filters(query: Query, record: Record) -> bool:
-    """Tell whether a record passes every filter; a template passes none."""
+    """Tell whether a record passes every filter; a note template never does."""
     if record.tier == ADDED and records.is_note_template(record.meta, record.body):
         return False
     return (
@@ -526,7 +525,7 @@ def _is_in_time(query: Query, record: Record) -> bool:
 
 
 def is_within(query: Query, record: Record) -> bool:
-    """Tell whether all that a record tells is of the query's time."""
+    """Tell whether a record's whole period is in the query's time."""
     return (query.since is None or query.since <= record.began) and (
         query.until is None or record.ended < query.until
     )
@@ -538,10 +537,7 @@ def _has_kind(query: Query, record: Record) -> bool:
 
 
 def _has_labels(query: Query, record: Record) -> bool:
-    """Tell whether a record has the wanted versions, tags and topics.
-
-    A tag is a topic too.
-    """
+    """Tell whether a record has the wanted versions, tags, topics (also as tags)."""
     if query.versions and rank.compare_versions(query.versions, record.versions) is None:
         return False
     if not query.tags and not query.topics:

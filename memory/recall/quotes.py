@@ -54,7 +54,7 @@ def add_quotes(
     near: Mapping[tuple[str, int], float],
     query: Query = _ANY_TIME,
 ) -> tuple[list[Hit], windows.Answer]:
-    """Return hits with quotes, and the ranked windows that these are of.
+    """Return (hits with quotes, ranked windows that the quotes come from).
 
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
         a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without. query:
@@ -155,7 +155,7 @@ def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: i
 def _join_by_passage(
     excerpts: Sequence[Window], origins: Sequence[_Origin]
 ) -> dict[int, list[Quote]]:
-    """Join the windows of each passage into quotes, by hit number."""
+    """Join each passage's windows into a quote; return quotes by hit number."""
     by_passage: dict[int, list[Window]] = {}
     for excerpt in excerpts:
         by_passage.setdefault(excerpt.passage, []).append(excerpt)
@@ -176,7 +176,7 @@ def _join_by_passage(
 def _list_turn_texts(
     talk: Record, number: int, wide: bool, query: Query
 ) -> Iterator[tuple[_Origin, str]]:
-    """Yield a turn's text; if `wide`, all texts of the query's time."""
+    """Yield turn `number`; if `wide`, every turn of the query's time."""
     for turn in hit.find_turns_of_time(talk, query.since, query.until):
         if wide or turn.number == number:
             origin = _Origin(talk, turn.request, turn.number, turn.at)
@@ -192,11 +192,7 @@ def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
 
 
 def _list_texts(
-    found: Hit,
-    pool: Iterable[Candidate],
-    checkpoints: Sequence[Record],
-    wide: bool,
-    query: Query,
+    found: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool, query: Query
 ) -> Iterator[tuple[_Origin, str]]:
     """Yield a hit's texts to search for windows.
 
@@ -215,7 +211,7 @@ def _list_texts(
 
 
 def _fit_rows(text: str, room: int) -> str:
-    """Return the first rows that fit, the last one cut at a clause."""
+    """Return the first rows that fit into `room`, the last cut at a clause."""
     fitting = ""
     for row in text.split("\n"):
         gap = "\n" if fitting else ""

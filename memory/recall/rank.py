@@ -129,7 +129,7 @@ def score_relevance(
 def _add_dialogue_parts(
     candidates: Sequence[Candidate], parts: Sequence[Parts], question: Question
 ) -> list[Parts]:
-    """Add the scores of neighbouring messages and sessions, and the factors."""
+    """Add scores of neighbouring messages and of the session, and factors."""
     messages = {
         (c.workspace, c.number): (dict(each)["bm25"], _session_key(c))
         for c, each in zip(candidates, parts)
@@ -154,7 +154,7 @@ def _add_dialogue_parts(
 
 
 def _find_dialogue_factors(record: Record, named: set[str], when: bool) -> list[tuple[str, float]]:
-    """Return a message's factors for its speaker, a time and a question."""
+    """Return a message's factors: named speaker, told time, question."""
     body = record.body.rstrip()
     found = []
     if read_speaker(record) in named:
@@ -182,8 +182,7 @@ def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> list[Parts]:
     """Add vector similarity to word relevance, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
-        (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
-        development sets (evals/README.md).
+        (Bruch et al. 2023) keeps both scales.
     """
     top = max((total_score(each) for each in parts), default=0.0) or 1.0
     return [
@@ -208,10 +207,7 @@ def read_speaker(record: Record) -> str:
 
 
 def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> set[str]:
-    """Return the speakers named in the query, none where all are named.
-
-    None among over 20 speakers either.
-    """
+    """Return the speakers a query names, none if it names all or over 20 exist."""
     everyone = {read_speaker(c.record) for c in candidates} - {""}
     asked = set(tokeniser.index_terms(question.text))
     named = {name for name in everyone if asked.intersection(tokeniser.index_terms(name))}
@@ -253,7 +249,7 @@ def score_boosts(
 
 
 def compare_versions(asked: Sequence[str], held: Sequence[str]) -> str | None:
-    """Compare a record's versions with the wanted ones; None where disjoint.
+    """Tell how a record's versions fit the wanted ones, None where disjoint.
 
     Returns exact, superset (the record has more), subset, overlap or unversioned. `unversioned` may
     be asked for too.
@@ -277,7 +273,7 @@ def _normalise_version(said: str) -> str:
 
 
 def tag_factor(record: Record, context_tags: Sequence[tuple[str, float]]) -> float:
-    """Return 1 + 0.1 * weight for each context tag among tags and topics."""
+    """Return 1 + 0.1 * the weights of the context tags that a record has."""
     held = set(map(context.normalise_tag, (*record.tags, *record.topics))) if context_tags else ()
     return 1.0 + sum(
         weight * 0.1 for tag, weight in context_tags if context.normalise_tag(tag) in held
@@ -308,21 +304,21 @@ def adjust_scores(
         record = candidate.record
         boosts = score_boosts(record, candidate.workspace, signals, most_used)
         product, named = _combine_boosts(value, boosts, greatest, signals.rerank)
-        times = _list_factors(record, signals)
-        if times is None:
+        factors = _list_factors(record, signals)
+        if factors is None:
             out.append((-1.0, (*parts, *named)))
             continue
         if signals.latest:
-            times.append(("latest", 1.0 + LATEST * score_recency(newest, record.created)))
+            factors.append(("latest", 1.0 + LATEST * score_recency(newest, record.created)))
         if signals.about != (None, None):
-            times.append(("date", 1.0 + score_nearness(record.created, signals.about)))
+            factors.append(("date", 1.0 + score_nearness(record.created, signals.about)))
         fixed = value
-        for name, amount in times:
+        for name, amount in factors:
             product *= amount
             fixed *= amount if name not in ("latest", "date") else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", SOURCE[classify_source(record)]))
-        out.append((product * times[-1][1], (*parts, *named, *times)))
+        source = SOURCE[classify_source(record)]
+        out.append((product * source, (*parts, *named, *factors, ("source", source))))
     for group in equals.values():
         _order_by_source(group, candidates, out)
     return out
@@ -331,7 +327,7 @@ def adjust_scores(
 def _combine_boosts(
     value: float, boosts: Sequence[tuple[str, float]], greatest: float, rerank: str
 ) -> tuple[float, list[tuple[str, float]]]:
-    """Return relevance combined with boosts, and its named parts."""
+    """Return (relevance with boosts applied, the boosts as named parts)."""
     if rerank == "none":
         return value, []
     given = dict(boosts)
@@ -345,7 +341,7 @@ def _combine_boosts(
 
 
 def _list_factors(record: Record, signals: Signals) -> list[tuple[str, float]] | None:
-    """Return a record's outcome, version and tag factors, None for no match."""
+    """Return a record's outcome, version and tag factors, None for wrong versions."""
     found = []
     if record.id in signals.outcomes:
         found.append(("outcomes", outcome_factor(*signals.outcomes[record.id])))

@@ -93,7 +93,7 @@ class LinkGraph(NamedTuple):
 
 
 def find_inverse(relation: str) -> str:
-    """Return a relation's name seen from its target, else `NAME of`."""
+    """Return a relation's name seen from its target, `NAME of` if unknown."""
     return RELATIONS[relation].inverse if relation in RELATIONS else relation + " of"
 
 
@@ -171,13 +171,8 @@ class NameIndex:
 
     def begun(self, text: str) -> list[Node]:
         """Return the records whose id starts with a text."""
-        found = {
-            each.name: each
-            for key, nodes in self._nodes.items()
-            if text and key.startswith(text.lower())
-            for each in nodes
-            if each.id.startswith(text)
-        }
+        every = (each for nodes in self._nodes.values() for each in nodes)
+        found = {each.name: each for each in every if text and each.id.startswith(text)}
         return sorted(found.values())
 
     def nearest(self, target: str, source: Node | None = None) -> Node | None:
@@ -212,7 +207,7 @@ class NameIndex:
                 self._shorter.setdefault(short, []).append(key)
 
     def _find_similar_names(self, key: str) -> list[str]:
-        """Return the names that share the most and rarest words."""
+        """Return the names that share most and rarest words with one."""
         shared: dict[str, float] = {}
         for names in (self._words.get(word, ()) for word in _split_words(key)):
             for other in names if len(names) <= COMMON else ():
@@ -221,7 +216,7 @@ class NameIndex:
 
 
 def _list_deletions(key: str) -> list[str]:
-    """Return a short name and its variants without one character."""
+    """Return a name and its variants less one character, [] if it is long."""
     if len(key) > SLIP_CHARS:
         return []
     return [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
@@ -300,20 +295,21 @@ def resolve_link(
     names: NameIndex,
     away: Mapping[str, str] = MappingProxyType({}),
 ) -> Edge:
-    """Resolve one link; see `Edge` and `build_graph`."""
+    """Return a link as an `Edge`, with its target's record."""
     found = names.find(target)
     wrong = ""
     if relation not in RELATIONS:
         wrong = "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
     if not found:
-        return Edge(source, relation, target, None, (), wrong, find_archived_id(target, away))
+        archived = find_archived_id(target, away)
+        return Edge(source, relation, target, None, wrong=wrong, away=archived)
     return Edge(
         source,
         relation,
         target,
         found[0],
-        tuple(found[1:]),
-        wrong or find_wrong_ends(relation, source.end, found[0].end),
+        also=tuple(found[1:]),
+        wrong=wrong or find_wrong_ends(relation, source.end, found[0].end),
     )
 
 
@@ -321,7 +317,7 @@ def resolve_link(
 
 
 def add_link(written: Any, relation: str, target: str) -> Any:
-    """Add a link to the value of `links`; the others keep their form.
+    """Return the value of `links` with a link added; others keep their form.
 
     written: the value as read, None for none.
     """
@@ -346,9 +342,9 @@ def _split_links(written: str) -> list[str]:
 
 
 def remove_links(written: Any, gone: set[tuple[str, str]]) -> Any:
-    """Remove links from the value of `links`; the rest keeps its form.
+    """Return the value of `links` without some; the rest keeps its form.
 
-    gone: (relation, key of target).
+    gone: (relation, normalised target).
     """
     if isinstance(written, str):
         parts = _split_links(written)

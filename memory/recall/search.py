@@ -263,7 +263,7 @@ class _Search:
         )
 
     def _list_for_bare_question(self, terms: QueryTerms, period: timewords.Span) -> None:
-        """Drop a question's words if it names no subject that a record holds."""
+        """Turn a question that names no known subject into a listing of its time."""
         if not terms.is_bare_question():
             return
         self.query = self.query._replace(text="", since=period[0], until=period[1])
@@ -277,7 +277,7 @@ class _Search:
         self.notes += [note for note in notes if note not in self.notes]
 
     def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
-        """Search again without the named time, or note what filters hide."""
+        """Search without the named time or by session id; note what filters hide."""
         if timed and self.query.text:
             return self._find_of_any_time(asked)
         if _SESSION_ID.fullmatch(asked.text.strip()) and not asked.session:
@@ -295,7 +295,7 @@ class _Search:
         return []
 
     def _find_of_any_time(self, asked: Query) -> list[Hit]:
-        """Search without the named time, or list it if only common words ask for it."""
+        """Search any time; if all words are common, list the named time."""
         if not names_subject(self.query.text, ASKING | tokeniser.COMMON):
             self.query = self.query._replace(text="")
             return self._list_newest()
@@ -308,24 +308,25 @@ class _Search:
         return hits
 
     def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
-        """Return the present workspace's active plan unless already a hit."""
+        """Return the active plan as a hit, [] if none or already in `there`."""
         shelf = self.shelves[0]
         if shelf.is_distant or shelf.place.key != self.searcher.place.key:
             return []
         plan = alongside.find_active_plan(shelf)
-        path = shelf.place.path(plan.name) if plan else ""
+        path = shelf.path(plan.name) if plan else ""
         if plan is None or any(each.path == path for each in there):
             return []
         return [hit.from_record(plan, shelf.place.key, path)]
 
     def _find_hits(self) -> tuple[list[Hit], tuple[str, ...]]:
         """Return (hits, words that no record holds)."""
-        if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
+        raws = tokeniser.split(self.query.text)
+        if not any(raw.strip("-./_") for raw in raws):
             if self.query.text.strip():
                 self.notes.append("the query has no word to search for")
                 return [], ()
             return self._list_newest(), ()
-        if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):
+        if not any(map(tokeniser.expand, raws)):
             return self._scan_newest(), ()
         terms = QueryTerms(self.query.text, self.shelves, self.searcher.fuzzy)
         self._note(terms.notes)
@@ -437,10 +438,10 @@ class _Search:
             tags,
             uses,
             outcomes,
-            self.searcher.place.key if len({c.workspace for c in pool}) > 1 else "",
-            words,
-            self.latest,
-            self.about,
+            workspace=self.searcher.place.key if len({c.workspace for c in pool}) > 1 else "",
+            topics=words,
+            latest=self.latest,
+            about=self.about,
         )
 
     # ---- candidates
@@ -455,9 +456,7 @@ class _Search:
         if self._is_filtered():
             # Uncapped: a document that passes may rank behind thousands that do not.
             return self._read_candidates(
-                shelf,
-                shelf.backend.search(weighted, every, every * MOST_TERMS, sieve),
-                most,
+                shelf, shelf.backend.search(weighted, every, every * MOST_TERMS, sieve), most
             )
         wanted, cap = most + SLACK, loader.CAP
         while True:
@@ -471,7 +470,7 @@ class _Search:
     def _read_candidates(
         self, shelf: Shelf, numbers: Sequence[int], most: int, turns: bool = True
     ) -> list[look.Candidate]:
-        """Return the candidates of `most` records that pass the filters.
+        """Return the candidates of at most `most` records that pass the filters.
 
         turns: keep conversations whose checkpoint is in the index too.
         """
@@ -504,7 +503,7 @@ class _Search:
         return found
 
     def _is_duplicate(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether a global record is already read in the first workspace."""
+        """Tell whether a record is global and so found by the first shelf."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _add_nearest(self, pool: list[look.Candidate]) -> dict[str, float]:
@@ -545,13 +544,14 @@ class _Search:
         for i, row in enumerate(rows):
             if row.path in pooled or len(pooled) >= most:
                 continue
+            # below 0: no document
             candidate = row.shelf.section(row.name, row.ordinal, -1 - i)
             if candidate and self._passes(row.shelf, candidate):
                 pool.append(candidate)
                 pooled.add(row.path)
 
     def _find_nearest(self) -> list[_NearSection]:
-        """Return the sections nearest to the query if wanted, best first."""
+        """Return the sections nearest by vectors, best first, [] if unwanted."""
         semantic = self.searcher.semantic
         if semantic is None and self.query.semantic:
             self.notes.append(format_fallback("no semantic search here"))
@@ -669,10 +669,7 @@ class _Search:
         return began_before and not turns and self._find_talk(shelf, record) is not None
 
     def _find_talk(self, shelf: Shelf, record: Record) -> Record | None:
-        """Return the conversation of a record's session, or None.
-
-        A conversation is its own.
-        """
+        """Return the conversation of a record's session (maybe itself), or None."""
         if record.kind == "conversation" or shelf.is_distant:
             return record if record.kind == "conversation" else None
         return shelf.conversation(fence.field(record, "session"))
@@ -709,8 +706,8 @@ class _Search:
             self._pooled,
             self._list_checkpoints,
             self.searcher.expansion,
-            self._similarities,
-            self.query,
+            near=self._similarities,
+            query=self.query,
         )
         # what vectors found shares a meaning and maybe no word
         is_held = any(self._similarities.values()) or any(
@@ -722,7 +719,7 @@ class _Search:
         return quoted
 
     def _is_named(self, found: Hit, answer: windows.Answer) -> bool:
-        """Tell whether a query names a hit's id or branch, or words all in its head."""
+        """Tell whether a query names a hit's id or branch, or only its head's words."""
         text = self.query.text
         if "id" in dict(found.parts) or names_branch(text, found.record.meta.get("branch")):
             return True
@@ -731,7 +728,7 @@ class _Search:
         return answer.rarity.keys() <= terms
 
     def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:
-        """Quote the last turn of the query's time, if the session has others."""
+        """Quote the last turn in the query's time; () if the whole session is."""
         shelf = self._find_shelf(found)
         if shelf is None or is_within(self.query, found.record):
             return ()
@@ -740,7 +737,7 @@ class _Search:
         return quotes.quote_turn(talk, turns[-1]) if talk and turns else ()
 
     def _show_checkpoint(self, found: Hit) -> Hit:
-        """Return a turn's hit as its session's checkpoint, any other unchanged."""
+        """Return a turn's hit as its session's checkpoint, other hits unchanged."""
         shelf = self._find_shelf(found)
         if found.talk is None or shelf is None:
             return found
@@ -779,9 +776,9 @@ class _Search:
             shown,
             tuple(self.notes),
             backend,
-            max(0, len(hits) - self.limit) + self.unread,
-            any(shelf.is_stale for shelf in self.shelves),
-            gaps,
+            left_out=max(0, len(hits) - self.limit) + self.unread,
+            stale=any(shelf.is_stale for shelf in self.shelves),
+            known_gaps=gaps,
             context=self.context,
             rescan=any(shelf.rescan for shelf in self.shelves),
         )

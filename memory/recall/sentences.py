@@ -114,7 +114,7 @@ class _LineParser:
         self.items: list[tuple[int, int]] = []  # (indent, place) of the items around the next one
 
     def parse(self, text: str) -> list[Line]:
-        """Parse a text; may be called once."""
+        """Return a text's lines; may be called once."""
         for rows, kind in _group_rows(text):
             if kind in (CODE, TABLE):
                 self._end_paragraph()
@@ -207,7 +207,7 @@ class _LineParser:
 
 
 def _group_rows(text: str) -> Iterator[tuple[list[str], str]]:
-    """Yield the rows of a code block or table together, others singly."""
+    """Yield (rows, kind): of a code block or table together, others singly."""
     group: list[str] = []
     kind = ""
     rows = list(tokeniser.mark_code(text.split("\n")))
@@ -316,5 +316,5 @@ def clip_at_clause(text: str, most: int) -> str:
     if cut < least:
         cut = head.rfind(" ")
         if cut < max(least, 1):
-            cut = len(head) if head and ord(head[-1]) >= 0x1100 else -1
+            cut = len(head) if head and ord(head[-1]) >= 0x1100 else -1  # from 0x1100: CJK
     return head[:cut].rstrip(" ,;:、，；：") + "…" if cut >= 0 else ""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from memory.core import IndexFault, config, files, records, tokeniser, walk
-from memory.core.layout import ADDED, Place
+from memory.core.layout import ADDED, GLOBAL, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
@@ -113,7 +113,7 @@ class Shelf:
         return tuple(found)
 
     def finish(self, now: float) -> bool:
-        """Compare every file if only some were; return whether any changed."""
+        """Compare all files if only some were compared; tell whether any changed."""
         if not self._glanced:
             return False
         self._glanced = False
@@ -122,7 +122,7 @@ class Shelf:
         return not self.on_disk or self.index.delta.frames > before
 
     def _index_changes(self, names: list[str], of: int, now: float) -> None:
-        """Add changed files of a place with `of` files to the index."""
+        """Add changed files to the index; of: number of all files."""
         found = self.index
         if not names:
             return
@@ -245,13 +245,13 @@ class Shelf:
         if record is None:
             self._drifted = True
             return None
-        workspace = "global" if record.tier == "g" else self.place.key
+        workspace = "global" if record.tier == GLOBAL else self.place.key
         return self._cut_out(record, name, ordinal, number, checksum, workspace)
 
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Return a record's section as a candidate, its words split once."""
+        """Return a record's section as a candidate, from memory if possible."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known.record.checksum != record.checksum:
@@ -268,8 +268,8 @@ class Shelf:
                 self.path(name),
                 number,
                 turn,
-                len(sections),
-                body,
+                among=len(sections),
+                text=body,
             )
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
@@ -325,7 +325,7 @@ class Shelf:
 
 
 class Shelves(dict[str, Shelf]):
-    """Shelves by workspace and scope, kept open between queries."""
+    """Opened workspaces by key and scope, kept between queries."""
 
     def keep(self, places: Sequence[Place], now: float) -> None:
         """Close the shelves that are outdated for the next query's places."""
@@ -335,6 +335,5 @@ class Shelves(dict[str, Shelf]):
                 self.pop(key).close()
 
     def close(self) -> None:
-        """Close all shelves."""
         while self:
             self.popitem()[1].close()

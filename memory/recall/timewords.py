@@ -1,7 +1,7 @@
 """Parse time expressions of queries and options: English, German, Russian, Korean, Japanese,
 Chinese.
 
-Days, weeks (from Monday), months and years are those of local time, given as its offset.  "last
+Days, weeks (from Monday), months and years are those of local time.  "last
 week" is the calendar week before this one, "the last week" and "past week" are the seven days up to
 now.
 
@@ -25,7 +25,7 @@ HOUR, WEEK = 3600.0, 7 * DAY
 Span = tuple[Optional[float], Optional[float]]
 OPEN: Span = (None, None)
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
-Handler = Callable[[Match, float, "clock.Offset"], Optional[Span]]
+Handler = Callable[[Match, float, "clock.Offset"], Optional[Span]]  # the period of a match
 Rule = tuple[Pattern[str], Handler, bool]  # the last: an approximate period only weighs
 
 
@@ -178,7 +178,7 @@ _WORDS = {
 
 
 def _build_alternatives(words: Iterable[str], cjk: bool = False) -> str:
-    """Build a pattern of CJK or other words, longest first."""
+    """Build a pattern of the CJK words, or of the others, longest first."""
     found = (word for word in words if tokeniser.is_cjk(word[0]) == cjk)
     pattern = "|".join(sorted(found, key=lambda word: (-len(word), word)))
     return pattern.replace("_", r"\s?" if cjk else " ")
@@ -246,7 +246,7 @@ def _build_cjk_pattern(rule: str) -> str:
 
 
 def _find_start(unit: str, count: int, now: float, offset: clock.Offset) -> float:
-    """Return the instant `count` units ago, of days and more a midnight."""
+    """Return the instant `count` units ago, a midnight for days and longer."""
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
@@ -287,7 +287,7 @@ def _resolve_last_unit(match: Match, now: float, offset: clock.Offset) -> Span |
 
 
 def _make_calendar_handler(back: int) -> Handler:
-    """Return a handler of the calendar unit `back` units ago."""
+    """Return a handler for the week, month or year `back` units ago."""
     return lambda match, now, offset: (
         None
         if _read_unit(match) in ("minute", "hour", "day")
@@ -300,9 +300,9 @@ def _make_unit_handler(unit: str, back: int) -> Handler:
 
 
 def _make_weekday_handler(today: int) -> Handler:
-    """Return a handler of the latest such weekday.
+    """Return a handler for the latest day of a weekday.
 
-    today: the days back if it is today's.
+    today: days back if that is today's.
     """
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span:
@@ -323,12 +323,12 @@ def _resolve_iso_date(match: Match, now: float, offset: clock.Offset) -> Span | 
 
 
 def _find_local_bounds(start: float, end: float, offset: clock.Offset) -> Span:
-    """Return the instants of two times that a zone's clocks show."""
+    """Return the instants of two local times."""
     return clock.from_local(start, offset), clock.from_local(end, offset)
 
 
 def _resolve_month(match: Match, now: float, offset: clock.Offset) -> Span | None:
-    """Return the period of a named month or day, by default the latest."""
+    """Return the period of a named month or day; without a year, the latest."""
     groups = match.groupdict()
     month = MONTHS[groups["m"].lower()] if groups.get("m") else int(groups["mm"])
     if not 1 <= month <= 12:
@@ -353,7 +353,7 @@ def _resolve_between(match: Match, now: float, offset: clock.Offset) -> Span | N
 
 
 def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
-    """Return a handler of hours of the day `back` days ago."""
+    """Return a handler for hours of the day `back` days ago."""
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         day = clock.midnight(now + offset(now), back=back)
@@ -363,7 +363,7 @@ def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
 
 
 def _open_one_side(handler: Handler) -> Handler:
-    """Return a handler of all time before or after a period."""
+    """Wrap a handler: return all time before or after its period."""
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
@@ -380,7 +380,7 @@ def _open_one_side(handler: Handler) -> Handler:
 
 
 def _open_end(handler: Handler) -> Handler:
-    """Return a handler whose period has no end if `onward` matched."""
+    """Wrap a handler: after a word for "since" its period has no end."""
 
     def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
@@ -401,7 +401,7 @@ def _is_guess(match: Match) -> bool:
     return _read_unit(match) not in ("minute", "hour", "day") or str(groups["n"]).lower() in _VAGUE
 
 
-# Periods that have names of their own, in both kinds of scripts.
+# Periods with a name of their own, in both kinds of scripts.
 _NAMED: tuple[tuple[str, Handler], ...] = (
     ("night", _make_hours_handler(18, 30, 1)),
     ("morning_before", _make_hours_handler(0, 12, 1)),
@@ -585,7 +585,7 @@ def _cut_match(text: str, match: Match) -> str:
 
 def _apply_zone(text: str, point: float, offset: clock.Offset, end: bool) -> float:
     """Shift an instant written without a zone from UTC to local time."""
-    if text.isdigit() and len(text) != 8:
+    if text.isdigit() and len(text) != 8:  # counted since the epoch
         return point
     if len(text) <= 10:  # a day alone
         return clock.from_local(point + (DAY if end else 0.0), offset)

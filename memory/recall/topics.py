@@ -108,10 +108,7 @@ def derive_topics(
 
 
 def export(
-    place: Place,
-    now: float,
-    categories: Mapping[str, frozenset[str]],
-    store: Reader | None = None,
+    place: Place, now: float, categories: Mapping[str, frozenset[str]], store: Reader | None = None
 ) -> dict[str, Any]:
     """Export the learnings in scope (schema above), without candidates.
 

@@ -4,11 +4,11 @@ What was decided may be amended weeks later, in words farther from the question 
 first decision.  Two sessions are on the same subject where the cosine of their words, weighted by
 (1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE.  The later one then stands before the
 earlier one if it answers well enough by itself and began six hours later: sessions of one morning
-go on with each other's work.  (6 to 24 hours give the same figures, 1 gives less.)
+go on with each other's work.
 
-Chores recur, such as a release or an upgrade: sessions in nearly the same words.  What a question
-says of one of them decides there, so that such a session comes first only if it answers as well,
-and none does where the question has a number or a file's name that the earlier session alone holds.
+Chores recur, such as a release or an upgrade: sessions in nearly the same words.  There a later
+session comes first only if it answers as well, and none does where the question has a number or a
+file's name that the earlier session alone holds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Weights = dict[str, float]
 
 
 def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Backend]) -> list[Hit]:
-    """Return hits in order, later sessions before earlier ones on their subject.
+    """Return hits with later sessions put before earlier ones on one subject.
 
     hits: best first. backends: the index of each workspace.
     """
@@ -67,7 +67,7 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
 
 
 def _may_update(hit: Hit, other: Hit) -> bool:
-    """Tell whether a hit's session began a day later and answers well enough."""
+    """Tell whether a hit's session began 6 h later and answers well enough."""
     return (
         hit.kind in DATED_KINDS
         and other.kind in DATED_KINDS
