@@ -44,7 +44,7 @@ UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
 
 
 class Sheet(NamedTuple):
-    """The content of a page; name: of the template; values: for it."""
+    """The content of a page: `values` for the template `name`."""
 
     name: str
     title: str
@@ -52,11 +52,7 @@ class Sheet(NamedTuple):
 
 
 def render_sheet(
-    sheet: Sheet,
-    base: str,
-    part: bool = False,
-    root: str = "",
-    projects: Sequence[Project] = (),
+    sheet: Sheet, base: str, part: bool = False, root: str = "", projects: Sequence[Project] = ()
 ) -> str:
     """Render a sheet as HTML; base: the folder for links; part: without the frame."""
 

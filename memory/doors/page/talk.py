@@ -28,7 +28,7 @@ from memory.session import shell
 
 
 class Step(NamedTuple):
-    """An action; mark: its outcome; code: command, file or commit."""
+    """An action in a turn; mark: its outcome; code: command, file or commit."""
 
     mark: str
     text: str

@@ -36,7 +36,7 @@ class Filter(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it filters by more than kinds."""
+        """Whether it filters by more than the kind."""
         return any(self[1:])
 
 
@@ -92,7 +92,7 @@ def _sort_key(entry: Entry) -> tuple[float, str]:
 
 
 def _drop_handoffs(cards: Sequence[Card]) -> Sequence[Card]:
-    """Drop handoffs, which may be days younger than their session, unless all are."""
+    """Leave out handoffs, which may be days younger, unless all cards are."""
     return [card for card in cards if not card.is_handoff] or cards
 
 
@@ -135,7 +135,7 @@ def _parse_day(text: str, otherwise: float) -> float:
 
 
 def make_slice(found: Sequence[Entry], after: str, most: int) -> Slice:
-    """Return up to `most` entries behind the mark `after`, "" for the newest."""
+    """Return up to `most` entries older than the mark `after`, "" for the newest."""
     start = 0
     if after:
         at, _, key = after.partition("/")
@@ -167,7 +167,7 @@ def list_branches(catalogue: Catalogue) -> list[Branch]:
 
 
 def assign_hues(catalogue: Catalogue) -> dict[str, int]:
-    """Return the number of each branch's colour, which never changes."""
+    """Map each branch to the number of its colour, which never changes."""
     return dict(catalogue.derive("hues", lambda: _assign_hues(catalogue)))
 
 

@@ -79,7 +79,7 @@ class DatabaseShelf(Shelf):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the index on disk is out of date: there is none."""
+        """Return False: no index on disk can be out of date."""
         return False
 
     def finish(self, now: float) -> bool:
@@ -139,7 +139,7 @@ class DatabaseShelf(Shelf):
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 
     def _is_here(self, key: str, name: str) -> bool:
-        """Tell whether a record's tier is on this machine."""
+        """Tell whether a record's tier, its name's first letter, is on this machine."""
         place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
         return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # how it was found); and of a model that nobody has measured.
 FLOORS = (("all-MiniLM-L6-v2", 0.28),)
 FLOOR = 0.15
-SECONDS = 10.0  # for the vector of one query
+SECONDS, BATCH = 10.0, 64  # for so many queries
 LATIN_END = 0x250  # the first character after the Latin script
 SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
@@ -80,7 +80,7 @@ class QueryVectors:
                 missing[str(len(missing))] = text
             else:
                 self._vectors[text] = known
-        seconds = SECONDS * (1 + len(missing) // 64)
+        seconds = SECONDS * (1 + len(missing) // BATCH)
         try:
             found = embedder.embed(self._provider, list(missing.items()), self._env, seconds)
         except ProviderError as error:
@@ -117,7 +117,7 @@ class QueryVectors:
     ) -> list[tuple[str, int, float]]:
         """Return (name, ordinal, similarity) of a shelf's nearest sections.
 
-        [] with a note without vectors.
+        Without vectors: [] and a note.
         """
         from memory.doors.vectors import nearest, vectorfile
 
