@@ -244,7 +244,7 @@ def decimal_number(word: str) -> float:
 
 
 def opt(form: str, help: str, choices: Sequence[str] = (), **rest: Any) -> Option:
-    """Return an option with a value, such as `--limit N`; choices: its only values."""
+    """Return an option with a value, such as `--limit N`, or one of `choices`."""
     flag, _, metavar = form.partition(" ")
     if metavar:
         rest["metavar"] = metavar

@@ -237,7 +237,7 @@ class Call:
         return " ".join(self.words)
 
     def read_stdin(self, kept: bool = True) -> str:
-        """Return the text of stdin; kept: see the function `read_stdin`."""
+        """Return the text of stdin, `kept` as in the function `read_stdin`."""
         self.stdin_text = self.stdin_text or read_stdin(kept)
         return self.stdin_text
 

@@ -22,7 +22,7 @@ TITLE_COLUMNS = 60
 
 
 class Step(NamedTuple):
-    """A link seen from one end; to: the other end, None if no record is there."""
+    """A link seen from one end; `to` is the other end, None for no record."""
 
     label: str
     edge: Edge

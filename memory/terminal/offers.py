@@ -79,7 +79,7 @@ def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
 
 
 def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) -> list[str]:
-    """Format an import plan; span: its duration as text."""
+    """Format an import plan, which takes the time `span`."""
     if not plan.sessions:
         return ["No past session is left to import.", *skipped_lines(plan.passed)]
     rows = [

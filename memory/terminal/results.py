@@ -124,7 +124,7 @@ def _format_hit(
 
 
 def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Return the cells of a hit's row; asked: whether the query has words."""
+    """Return the cells of a hit's row, with a score if words were `asked`."""
     title = one_line(hit.title)
     if hit.section and not hit.turn:
         title += " § " + one_line(hit.section)

@@ -269,7 +269,7 @@ class OutputPrinter:
         self.end()
 
     def tell(self, number: int, data: bytes) -> None:
-        """Print a chunk of output; number: 1 for stdout, 2 for stderr."""
+        """Print a chunk of output of stdout (`number` 1) or stderr (2)."""
         kept = data[: self.left]
         self.left -= len(kept)
         self.dropped += len(data) - len(kept)

@@ -170,7 +170,7 @@ def _format_strand(
     markdown: bool,
     dated: bool,
 ) -> list[str]:
-    """Format a branch: its results, then what is open; level: a row of _LEVELS."""
+    """Format a branch's results and open items as a level of _LEVELS allows."""
     most, most_open, rows = level
     name = clip_at_word(one_line(strand.branch), NAME_LENGTH)
     facts = [_format_days(strand)] if dated else []
