@@ -48,7 +48,7 @@ class Arg(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool for the model; reads: whether it only reads."""
+    """A tool for the model; `reads` tells whether it only reads."""
 
     says: str
     args: tuple[Arg, ...]

@@ -305,6 +305,6 @@ def count_given(session: str, rows: Iterable[dict[str, Any]]) -> GivenRecords:
 
 
 def matches_words(card: Card, words: str, names: set[str]) -> bool:
-    """Tell whether a record has all words; names: records whose text has them."""
+    """Tell whether a record has all words, in its card or as one of `names`."""
     text = " ".join((card.title, *card.labels)).lower()
     return card.name in names or all(word in text for word in words.lower().split())

@@ -118,7 +118,7 @@ class Pages:
         return fresh
 
     def update(self, live: bool = False) -> None:
-        """Refresh index and catalogue after an answer; live: a query is being typed."""
+        """Refresh the catalogue after an answer; after a `live` one, the index too."""
         is_old = live and self.now - self._opened > TYPED
         if self._searcher is None or is_old:
             self._reopen_index()
@@ -126,7 +126,7 @@ class Pages:
             self.catalogue.refresh()
 
     def _open_index(self, live: bool) -> search.Searcher:
-        """Return the index, opened again if old; live: a query is being typed."""
+        """Return the index, opened again if old, but not for a `live` query."""
         is_old = not live and self.now - self._opened > OLD
         return self._reopen_index() if self._searcher is None or is_old else self._searcher
 
@@ -167,7 +167,7 @@ class Pages:
     # ---- sessions
 
     def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
-        """Return the page of sessions by day; after: the mark of the last entry shown."""
+        """Return the page of sessions by day, of those older than the mark `after`."""
         now, offset = self.now, clock.local_offset
         entries = timeline.filter_entries(self.catalogue, wanted, offset)
         slice_ = timeline.make_slice(entries, after, PAGE_SIZE)

@@ -76,7 +76,7 @@ def _list_starts(start: float, end: float, step: int, offset: clock.Offset) -> l
 
 
 class Column(NamedTuple):
-    """One period of a chart; values: one of each series."""
+    """One period of a chart, with a value of each series."""
 
     label: str
     last_day: str
@@ -84,7 +84,7 @@ class Column(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart; names: of the series, the first includes the others."""
+    """A chart of named series; the first one includes the others."""
 
     title: str
     names: Sequence[str]
@@ -97,7 +97,7 @@ class Chart(NamedTuple):
 def make_chart(
     title: str, periods: Periods, names: Sequence[str], *series: Sequence[float]
 ) -> Chart:
-    """Return a chart; series: each with a value for every period."""
+    """Return a chart of series, each with a value for every period."""
     columns = [
         Column(periods.label(number), periods.last_day(number), values)
         for number, values in enumerate(zip(*series))
@@ -117,7 +117,7 @@ def _round_up(most: float) -> float:
 
 
 class Topic(NamedTuple):
-    """A topic over time; cells: (period, sessions and records, shade from 0 to 1)."""
+    """A topic over time, in cells of (period, number of entries, shade up to 1)."""
 
     name: str
     total: int

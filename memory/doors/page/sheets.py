@@ -54,7 +54,7 @@ class Sheet(NamedTuple):
 def render_sheet(
     sheet: Sheet, base: str, part: bool = False, root: str = "", projects: Sequence[Project] = ()
 ) -> str:
-    """Render a sheet as HTML; base: the folder for links; part: without the frame."""
+    """Render a sheet as HTML with links below `base`; `part` omits the frame."""
 
     def to_record(id: str) -> str:
         return "%s/record/%s" % (base, quote(id, safe=""))

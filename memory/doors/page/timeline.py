@@ -25,7 +25,7 @@ KINDS = {
 
 
 class Filter(NamedTuple):
-    """What a reader filters entries by; since, until: days, inclusive, or ""."""
+    """What a reader filters entries by, such as the days `since` to `until`."""
 
     kind: str = SESSION
     branch: str = ""
@@ -41,7 +41,7 @@ class Filter(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A session or a single record; at: its end."""
+    """A session or a single record; `at` is its end."""
 
     at: float
     began: float
@@ -125,7 +125,7 @@ def filter_entries(catalogue: Catalogue, wanted: Filter, offset: clock.Offset) -
 
 
 def _parse_day(text: str, otherwise: float) -> float:
-    """Return the midnight at which a day begins; otherwise: for an empty text."""
+    """Return the midnight at which a day begins, `otherwise` for an empty text."""
     if not text:
         return otherwise
     found = clock.parse(text)

@@ -188,7 +188,7 @@ PAGES: dict[str, Callable[[Pages, Get], Sheet]] = {
 
 
 def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
-    """Make the application behind the gate; root: returns the page's folder."""
+    """Make the application behind the gate; `root` returns the page's folder."""
 
     def make_endpoint(make: Callable[[Pages, Get], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
@@ -279,7 +279,7 @@ def open_socket(port: int) -> socket.socket:
 
 
 class Site:
-    """The page on one socket; idle: seconds without a visit until `run` ends."""
+    """The page on one socket; `run` ends after `idle` seconds without a visit."""
 
     def __init__(
         self,

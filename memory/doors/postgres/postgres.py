@@ -132,7 +132,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """Lend a connection to a `with` block.  Raises Unreachable, without the dsn."""
+        """Lend a connection to a `with` block; raise Unreachable, which hides the dsn."""
         from psycopg_pool import PoolTimeout, TooManyRequests
 
         try:
@@ -241,7 +241,7 @@ class DatabaseIndex:
         return self._known.get(term, 0) > 0
 
     def _counts(self, terms: Sequence[str], spaces: Sequence[Workspace] | None) -> dict[str, int]:
-        """Return the document frequencies of lexemes; spaces: None for all."""
+        """Return the document frequencies of lexemes in `spaces`, or in all (None)."""
         numbers = None if spaces is None else tuple(space.number for space in spaces)
         known: dict[str, int] = self._base.cached(("counts", numbers), dict)
         if len(known) > MOST_COUNTS:

@@ -86,7 +86,7 @@ class PreparedRecord(NamedTuple):
 
 
 class LoadResult(NamedTuple):
-    """The result of a load.  left: names that were not loaded, each with the reason."""
+    """The result of a load; `left` says what was not loaded, and why."""
 
     records: int
     added: int

@@ -141,7 +141,7 @@ def is_git(where: str) -> bool:
 
 
 class MachineNews(NamedTuple):
-    """A machine's changes that are not applied here.  upto: the number of its last pack read."""
+    """A machine's changes that are not applied here; `upto` is its last pack read."""
 
     machine: str
     upto: int

@@ -41,7 +41,7 @@ class FileState(NamedTuple):
 
 
 class News(NamedTuple):
-    """Another machine's state of a file, with the file; mtime in ns."""
+    """Another machine's state and bytes of a file, with its `mtime` in ns."""
 
     row: FileState
     data: bytes
@@ -96,7 +96,7 @@ class SyncState:
         files.replace("%s/%s/state.json" % (self.home, FOLDER), data)
 
     def mark(self, name: str, sha256: str, id: str, to: str = "", was: str = "") -> None:
-        """Record a file's change on this machine.  to, was: as in FileState."""
+        """Record a file's change on this machine; `to`, `was` as in FileState."""
         self.value["clock"] += 1
         before = self.rows.get(name, NONE).version
         if sha256 and name not in self.rows:
@@ -453,7 +453,7 @@ class Merge:
     def _write_copy(
         self, name: str, data: bytes, row: FileState, mtime: int, is_conflict: bool = True
     ) -> None:
-        """Write a text beside a file.  is_conflict: both are of one record."""
+        """Write a text beside a file; `is_conflict` if both are of one record."""
         form = "%s.sync-conflict-%s.md" if is_conflict else "%s-%s.md"
         aside = form % (name[:-3], row.sha256[:8])
         if aside not in self.rows:  # else a person has decided already

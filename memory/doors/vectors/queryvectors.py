@@ -29,7 +29,7 @@ NO_PROVIDER = "no provider of vectors is set up: " + SET_UP
 
 
 class QueryVectors:
-    """The vectors of queries; label: of the model that ranked, "" before."""
+    """The vectors of queries; `label` names the model that ranked, or is ""."""
 
     def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
         """Prepare the provider, which opens on first use.
@@ -49,7 +49,7 @@ class QueryVectors:
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
     def is_wanted(self, asked: bool | None) -> bool:
-        """Tell whether a query uses vectors; asked: its own choice, or None."""
+        """Tell whether a query uses vectors: as `asked`, or by the setting."""
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
     def vector(self, place: Place, text: str, now: float, notes: list[str]) -> Any:
@@ -144,6 +144,6 @@ class QueryVectors:
 
 
 def covers_script(scripts: str, text: str) -> bool:
-    """Tell whether a model knows a text's script; scripts: `latin`, `all`."""
+    """Tell whether a model of `latin` or `all` scripts can read a text."""
     letters = [c for c in text if c.isalpha()]
     return scripts == "all" or 2 * sum(ord(c) < LATIN_END for c in letters) >= len(letters)
