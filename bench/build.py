@@ -80,7 +80,7 @@ def child(name: str, folder: Path, count: int) -> None:
 
 
 def refresh_ms(place: layout.Place, rounds: int = 200) -> float:
-    """Median CPU milliseconds of telling the index that one known record changed."""
+    """Return the median CPU milliseconds of telling the index that one known record changed."""
     name = "p/learnings/" + sorted(e.name for e in os.scandir(place.private + "/learnings"))[0]
     log = indexview.delta_path(place, indexer._read_generation(indexview.segment_path(place)))
     times = []

@@ -36,7 +36,7 @@ PADDING = {f"key_{i}": f"value-{i:08d}" for i in range(28)}
 
 
 def turn(number: int) -> list[dict]:
-    """One prompt, one edit, one failing and one passing command."""
+    """Return the lines of one turn: one prompt, one edit, one failing and one passing command."""
 
     def line(kind: str, content: object, **keys: object) -> dict:
         return {

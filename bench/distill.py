@@ -34,7 +34,7 @@ QUESTION = "why did the workers of the queue stop?"
 
 
 def records(count: int) -> list[Source]:
-    """Checkpoints that share words and have a path, a number and a decision of their own."""
+    """Return checkpoints that share words and have a path, a number and a decision of their own."""
     rest = "The broker had closed the channel, the pool was full, and the log said nothing of it. "
     return [
         Source(

@@ -27,7 +27,7 @@ NOW = 1795271452.0
 
 
 def users(root: Path, env: dict[str, str], edits: int, seed: int) -> str:
-    """Two users, a clone each, edits of both between pulls."""
+    """Let two users edit, each in a clone, between pulls."""
     both = [team.Member(root, name, env, NOW) for name in ("alex", "kim")]
     lines, conflicts = team.work(both, edits, seed)
     lost, doubled = team.judged(both, lines)
@@ -42,7 +42,7 @@ def users(root: Path, env: dict[str, str], edits: int, seed: int) -> str:
 def homes(
     root: Path, env: dict[str, str], edits: int, seed: int, count: int, git: bool, hard: bool
 ) -> str:
-    """Machines of one person that meet in a folder, or in a git repository."""
+    """Let the machines of one person meet in a folder or a git repository."""
     where = str(root / "box")
     if git:
         where += ".git"

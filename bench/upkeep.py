@@ -108,7 +108,7 @@ def year(count: int) -> None:
 
 
 def main() -> None:
-    """Measure the one or the other."""
+    """Measure the costs or a year, as asked."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--year", action="store_true")

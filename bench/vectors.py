@@ -68,7 +68,7 @@ def synthetic(place: layout.Place, count: int) -> None:
 
 
 def cpu(argv: list[str]) -> float:
-    """CPU milliseconds of a process."""
+    """Return the CPU milliseconds of a process."""
     pid = os.fork()
     if not pid:
         os.execv(argv[0], argv)

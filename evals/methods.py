@@ -23,19 +23,19 @@ class Unit(NamedTuple):
 
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
-    """dayleaf's own: the answer."""
+    """Return dayleaf's own answer."""
     return format_bullets(answer.extract(question, sources, tokens).bullets)
 
 
 def first_sentences(question: str, sources: list[Source], tokens: int) -> str:
-    """The first sentence of each record, best record first."""
+    """Return the first sentence of each record, best record first."""
     return filled(
         [(sentences.split_sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens
     )
 
 
 def top_cut(question: str, sources: list[Source], tokens: int) -> str:
-    """The best records as they are, cut at the budget."""
+    """Return the best records as they are, cut at the budget."""
     return (
         "\n".join(s.title + "\n" + s.body for s in sources)
         .encode()[: 4 * tokens]
@@ -44,13 +44,13 @@ def top_cut(question: str, sources: list[Source], tokens: int) -> str:
 
 
 def lead(question: str, sources: list[Source], tokens: int) -> str:
-    """The first sentences of all records, then their second ones, and so on."""
+    """Return the first sentences of all records, then their second ones, and so on."""
     found = pieces(sources)
     return filled([unit.text for unit in sorted(found, key=lambda u: (u.order, u.source))], tokens)
 
 
 def bm25(question: str, sources: list[Source], tokens: int) -> str:
-    """Sentences by BM25 alone."""
+    """Return sentences, best first by BM25 alone."""
     found = pieces(sources)
     score = relevance(question, found)
     return filled(

@@ -107,7 +107,7 @@ def check(call: Call) -> int:
 
 
 def audit(call: Call) -> int:
-    """List the faults of the memory with their remedies."""
+    """List what is wrong in the records, with remedies."""
     for word in call.words:
         if word not in inspection.SECTIONS:
             raise unknown_word("audit", word, inspection.SECTIONS)
@@ -128,7 +128,7 @@ def audit(call: Call) -> int:
 
 
 def redact(call: Call) -> int:
-    """Remove the secrets of a record, or a text, from all files."""
+    """Remove a record's secrets, or a given text, from all files."""
     from memory.capture import recovery
     from memory.health import erasure
 
@@ -140,7 +140,7 @@ def redact(call: Call) -> int:
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
-        searched, held = erasure.search(place, finder, own, _count_files(spinner, "searching"))
+        searched, held = erasure.search(place, finder, own, _make_progress(spinner, "searching"))
         transcripts = _find_transcripts(call, finder)
     everywhere = bool(call.options.everywhere)
     if not call.options.apply:
@@ -159,14 +159,14 @@ def redact(call: Call) -> int:
     with call.spinner("removing it") as spinner:
         # an open session would write its earlier words after the proof
         recovery.capture_running(place, call.settings, call.env, call.now)
-        held = erasure.search(place, finder, own)[1]
-        progress = _count_files(spinner, "checking")
+        _, held = erasure.search(place, finder, own)
+        progress = _make_progress(spinner, "checking")
         done = erasure.erase(place, finder, held, own, everywhere, call.now, progress)
         builder.build(place, call.now)
     return _report_erasure(call, finder, held, done, transcripts)
 
 
-def _count_files(spinner: screen.Spinner, step: str) -> Callable[[int], None]:
+def _make_progress(spinner: screen.Spinner, step: str) -> Callable[[int], None]:
     return lambda done: spinner.show("%s: %s" % (step, format_count(done, "file")))
 
 
@@ -182,7 +182,7 @@ def _find_record(call: Call, id: str) -> Record:
 
 
 def _list_derived(store: Store, record: Record) -> list[Record]:
-    """Return the checkpoints and the note that were made of a conversation."""
+    """Return the checkpoints and the note made from a conversation."""
     if record.kind != conversations.KIND:
         return []
     of_session = conversations.find_by_session(store, str(record.meta.get("session") or ""))
@@ -236,9 +236,8 @@ def _find_transcripts(call: Call, finder: Finder) -> list[str]:
     from memory.health import erasure
     from memory.project import backfill
 
-    sessions = [
-        one for one in backfill.find_sessions(call.env) if isinstance(one, backfill.Session)
-    ]
+    found = backfill.find_sessions(call.env)
+    sessions = [entry for entry in found if isinstance(entry, backfill.Session)]
     folders = {
         os.path.dirname(session.path).rpartition("/")[2]
         for session in backfill.select_sessions(sessions, call.place, call.env, 0.0)

@@ -202,7 +202,7 @@ def _list_with_reasons(call: Call, store: Store) -> list[tuple[Record, str]]:
 
 
 def _find_contradictions(store: Store) -> dict[str, str]:
-    """Return, by name, what contradicts a record, in words."""
+    """Map a record's name to a text on what contradicts it."""
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}

@@ -43,7 +43,7 @@ class Batch(NamedTuple):
     """Sources that an import reads in one pass.
 
     from_: name of the origin. tier: of new records. found, skipped: sources. pieces: of the found
-        ones. covered: whether the pieces hold all sources of a path.
+        ones. covered: tells whether they hold all sources of a path.
     """
 
     from_: str
@@ -91,7 +91,8 @@ def _import_tree(call: Call) -> int:
     left = trees.count_outside(tree)
     notes = _warn_of_outside(call, tree.root, tier)
     if left:
-        much = "more than " * (left == trees.COUNTED) + format_count(left, "file")
+        much = format_count(left, "file")
+        much = "more than " + much if left == trees.COUNTED else much
         note = "left out %s that are not in docs/, scripts/, shared/ or unversioned/"
         notes.insert(0, note % much)
     return _report_result(call, "file", result, {"from": tree.root, "left_out": left}, notes)
@@ -108,6 +109,7 @@ def _warn_of_outside(call: Call, root: str, tier: str) -> list[str]:
 
 def _make_path_filter(call: Call, root: str, tier: str) -> Callable[[str], bool]:
     """Return a function that tells whether a record's source lies below a folder."""
+    # a path below the project's root is relative
     base = "" if root == call.place.root else otherfiles.record_path(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -198,18 +200,14 @@ def _list_places(call: Call) -> list[layout.Place]:
 
 
 def _find_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
-    """Return (past sessions of the client or another agent, unread files)."""
+    """Return (past sessions of the client or an agent, unread files)."""
     agent = call.options.agent
     found = backfill.find_sessions(call.env)
     if agent:
         found = registry.offer("agents", "sessions")(agent, call.env, _list_known_paths(call))
-    readable, unread = [], []
-    for entry in found:
-        if isinstance(entry, Skip):
-            unread.append(entry)
-        else:
-            readable.append(entry)
-    return readable, unread
+    entries = list(found)
+    unread = [entry for entry in entries if isinstance(entry, Skip)]
+    return [entry for entry in entries if not isinstance(entry, Skip)], unread
 
 
 def _merge_result(total: Result, more: Result) -> None:
@@ -328,12 +326,8 @@ class ReadingProgress:
         if read and took >= 1 and passed < self.size:
             left = ", about %s left" % format_duration(took / read * (self.size - passed))
         bar = screen.format_progress(passed, self.size)
-        self.spinner.step = "reading transcripts %s %d of %d MB%s" % (
-            bar,
-            passed >> 20,
-            self.size >> 20,
-            left,
-        )
+        size = f"{passed >> 20} of {self.size >> 20} MB"
+        self.spinner.step = f"reading transcripts {bar} {size}{left}"
         if self.every and not self.spinner.enabled and now - self.last >= self.every:
             self.last = now
             warn(self.spinner.step)
@@ -377,9 +371,8 @@ def _import_transcripts(call: Call) -> int:
     dry, stopped = call.options.dry_run, False
     imported: list[backfill.ImportedSession] = []
     with contextlib.ExitStack() as stack:
-        if not dry and not stack.enter_context(
-            files.Lock(call.place.home + "/cache/transcripts.lock")
-        ):
+        lock = files.Lock(call.place.home + "/cache/transcripts.lock")
+        if not dry and not stack.enter_context(lock):
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         every = 0.0 if call.options.json else LINE_INTERVAL
@@ -443,10 +436,11 @@ def _index_imported(call: Call, imported: Iterable[backfill.ImportedSession]) ->
 
 def _count_sessions(imported: list[backfill.ImportedSession]) -> dict[str, int]:
     live = [session for session in imported if not (session.before or session.skip)]
-    old = sum(1 for session in live if session.old)
-    new = sum(1 for session in live if not session.old and (session.written or any(session.plan)))
+    fresh = [session for session in live if not session.old]
+    new = sum(bool(session.written or any(session.plan)) for session in fresh)
     before = sum(session.before for session in imported)
-    return {"new": new, "updated": old, "before": before, "without": len(live) - new - old}
+    old = len(live) - len(fresh)
+    return {"new": new, "updated": old, "before": before, "without": len(fresh) - new}
 
 
 def _skipped_lines(imported: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:

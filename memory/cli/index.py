@@ -90,12 +90,8 @@ def _list_readable_tiers(call: Call) -> list[otherfiles.AddedTier]:
 def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index already; nothing else to do"]
-    line = "%s: %d added, %d changed, %d removed" % (
-        format_count(done.records, "record"),
-        done.added,
-        done.changed,
-        done.removed,
-    )
+    number = format_count(done.records, "record")
+    line = f"{number}: {done.added} added, {done.changed} changed, {done.removed} removed"
     skipped = [one_line(call.place.path(name)) for name in done.skipped]
     lines = ["skipped %s; `dayleaf doctor` says why" % path for path in skipped]
     return [line + "; rebuilt" * done.built, *lines]
@@ -208,7 +204,7 @@ def _list_settings(call: Call) -> int:
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
-    """Carry out what a setting changes outside its file; return lines on it."""
+    """Apply a setting outside the settings file; return lines about that."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         return [registry.offer("mcp", "register")(call.env, bool(value))]
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
@@ -253,7 +249,7 @@ def parse_setting(key: str, text: str) -> Any:
 
 
 def find_settings_file(call: Call, scope: str) -> tuple[str, int]:
-    """Return (path, permissions) of a settings file: `project`, `mine` or "" (all)."""
+    """Return (path, permissions) of the settings for `project`, `mine` or all ("")."""
     place = call.place
     if scope == "project" and not place.shared:
         raise UsageError("there is no project here; cd into one")
@@ -262,7 +258,7 @@ def find_settings_file(call: Call, scope: str) -> tuple[str, int]:
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
-    """Set a key of a settings file, or remove it (None)."""
+    """Set a key of a settings file; the value None removes it."""
     try:
         with files.Lock(layout.find_home(dict(os.environ)) + "/cache/config.lock", wait=True):
             _change_config(path, key, value, mode)

@@ -52,7 +52,7 @@ def _is_own_wish(store: Store, record: Record) -> bool:
 
 
 def _keep_wish(call: Call, wish: Record) -> int:
-    """Approve a wish in the user's words, without what a note says of it."""
+    """Approve a wish in the user's words, without a note's text on it."""
     question = 'keep "%s"? type yes: ' % one_line(wish.title)
     if not is_typed_by_person(call.env) and not ask_confirmation(question, short=True):
         raise UsageError("%s is unchanged" % wish.id)
@@ -70,12 +70,9 @@ def _keep_words(call: Call, words: str) -> int:
     store = call.store()
     extra = wishes.make_frontmatter(clock.day(call.now))
     tags = call.options.tag or [context.ALWAYS]
-    existing = store.same("rule", title, body)
-    kept = (
-        existing
-        if existing and _holds_users_words(existing)
-        else store.add("rule", title, body, tags=tags, source="human", extra=extra)
-    )
+    kept = store.same("rule", title, body)
+    if kept is None or not _holds_users_words(kept):
+        kept = store.add("rule", title, body, tags=tags, source="human", extra=extra)
     if not _holds_users_words(kept):
         raise UsageError(
             "%s is the same rule with another reason: decide on that one in `dayleaf review`"
@@ -85,7 +82,7 @@ def _keep_words(call: Call, words: str) -> int:
 
 
 def _approve(call: Call, kept: Record) -> int:
-    """Approve a rule as a whole, where a person is present."""
+    """Approve a rule; without a person present, leave it for review."""
     store = call.store()
     call.indexed()
     record, data, path, scope, hindrance = RULE.read(store, kept.name)
@@ -113,7 +110,7 @@ def _approve(call: Call, kept: Record) -> int:
 
 
 def _archive_overtaken_wishes(store: Store, kept: Record) -> list[str]:
-    """Archive waiting wishes that say what a kept rule says, or the contrary."""
+    """Archive wishes that a kept rule repeats or contradicts; return ids."""
     same = [
         rule
         for rule in store.each(("rule",))

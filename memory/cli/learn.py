@@ -32,7 +32,7 @@ from memory.terminal.editor import edit_record
 
 
 def learn(call: Call) -> int:
-    """Write a learning, or add the tags to an existing one."""
+    """Write a learning, or add tags to an existing one."""
     text = call.text().strip()
     if not text:
         raise UsageError("the learning is empty; give its text as an argument or on stdin")
@@ -56,7 +56,7 @@ def learn(call: Call) -> int:
 def _find_known(
     store: Store, title: str, text: str, tier: str, is_model: bool
 ) -> tuple[Record | None, Record | None]:
-    """Find (the learning that a text repeats, a candidate that it replaces)."""
+    """Return (learning that a text repeats, candidate that it replaces)."""
     from memory.knowledge import duplicates
 
     found = store.same("learning", title, text, tier, is_model)
@@ -92,7 +92,7 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
 
 
 def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
-    """Return the keys that accept a candidate learnt again, {} within its session."""
+    """Return the fields that accept a candidate; {} if its own session repeats it."""
     if find_author(call) != "agent":
         return {"accepted": True}
     from memory.knowledge import duplicates
@@ -101,7 +101,7 @@ def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
 
 
 def _mark_candidate(call: Call) -> dict[str, Any]:
-    """Return the key that makes a model's learning a candidate, {} for a person's."""
+    """Return the field that makes a model's learning a candidate, else {}."""
     return {"accepted": False} if find_author(call) == "agent" else {}
 
 
@@ -126,7 +126,7 @@ def _join_labels(labels: Iterable[str], more: Iterable[str] | None) -> list[str]
 
 
 def checkpoint(call: Call) -> int:
-    """Write a checkpoint of a note, or of a session's work."""
+    """Write a checkpoint from a note, or from a session's work."""
     from memory.capture import byhand
 
     text, session = call.text(), find_session_id(call)
@@ -180,27 +180,18 @@ def find_transcript(call: Call, session: str) -> str:
 
     path = call.place.receipts(session)
     known = receipts.read(path) if files.exists(path) else []
-    named = [
-        row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")
-    ]
-    return whereabouts.find_transcript(
-        call.env, session, call.options.transcript or (named or [""])[-1]
-    )
+    named = [row.get("transcript") for row in known if row.get("event") == "start"]
+    last = next(filter(None, reversed(named)), "")
+    return whereabouts.find_transcript(call.env, session, call.options.transcript or last)
 
 
 def capture_now(call: Call, session: str, path: str) -> str:
-    """Write a checkpoint of new work; return its name, or ""."""
+    """Write a checkpoint of new work; return its name, "" for none."""
     from memory.capture import stretches
 
+    place, settings, on_change = call.place, call.settings, call.changed.append
     return stretches.capture(
-        call.place,
-        call.settings,
-        call.env,
-        call.now,
-        session,
-        path,
-        "manual",
-        on_change=call.changed.append,
+        place, settings, call.env, call.now, session, path, "manual", on_change=on_change
     )
 
 
@@ -273,7 +264,7 @@ def _mark_forgotten(call: Call, found: Record) -> None:
 
 
 def _list_staying(store: Store, gone: Record) -> tuple[list[str], list[str]]:
-    """Return (ids, line for the user) of the session's records that stay."""
+    """Return (ids, lines) on the other records of a record's session."""
     session = str(gone.meta.get("session") or "") if gone.kind in layout.DATED_KINDS else ""
     stays = [
         record for record in conversations.find_by_session(store, session) if record.id != gone.id
@@ -313,12 +304,12 @@ def _remove_records(call: Call, store: Store, gone: Sequence[Record]) -> tuple[i
     ]
 
 
-def _forget_session(call: Call, start: str) -> int:
+def _forget_session(call: Call, prefix: str) -> int:
     store, hard = call.store(), bool(call.options.hard)
-    found = conversations.find_session_records(store, start, hard)
+    found = conversations.find_session_records(store, prefix, hard)
     if not found.records:
         listing = "`dayleaf recall --kind checkpoint` lists some"
-        raise StoreError(format_not_found("session", start, found.ids, found.known, listing))
+        raise StoreError(format_not_found("session", prefix, found.ids, found.known, listing))
     of = "%s of session %s" % (format_count(len(found.records), "record"), one_line(found.session))
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
@@ -353,7 +344,8 @@ def _forget_matching(call: Call) -> int:
             {"forgotten": []}, ["no record matches; nothing was forgotten", searched]
         )
     shared = sum(record.tier == layout.SHARED for record in found)
-    of = format_count(len(found), "record") + ", %d of them shared" % shared * bool(shared)
+    of = format_count(len(found), "record")
+    of += ", %d of them shared" % shared if shared else ""
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
@@ -369,7 +361,7 @@ def _forget_matching(call: Call) -> int:
 
 
 def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
-    """Ask whether to forget the listed records; with --yes return the list.
+    """Ask whether to forget the records; with --yes, return their lines.
 
     of: their description. what: the action to confirm. Raises UsageError without a yes.
     """
@@ -425,7 +417,7 @@ def _make_forget_filter(call: Call, there: Sequence[Record]) -> Callable[[Record
 
 
 def _make_day_filter(call: Call, there: Sequence[Record]) -> Callable[[Record], bool]:
-    """Return a function that tells whether a record is of the day, or of its turns."""
+    """Return a function that tells whether a record is of the named day."""
     start, end = (call.parse_time(call.options.day, ends) for ends in (False, True))
     telling = _find_telling(there, start, end)
     known = {fence.field(record, "session") for record in there if _is_talk(record)}
@@ -450,14 +442,17 @@ def _find_telling(there: Sequence[Record], start: float, end: float) -> set[str]
     for talk in filter(_is_talk, there):
         session = fence.field(talk, "session")
         turns = hit.find_turns_of_time(talk, start, end)
-        beside = [each for each in there if turns and each.meta.get("session") == session]
+        if not turns:
+            continue
+        beside = [each for each in there if each.meta.get("session") == session]
         notes = [each for each in beside if each.kind == "note"]
-        telling.update(each.name for each in (talk, *notes) if turns)
+        telling.update(each.name for each in (talk, *notes))
         points = [each for each in beside if each.kind == "checkpoint"]
         for turn in turns:  # the checkpoint that ends first after it tells it
             at = clock.parse(turn.at) or start
             later = [each for each in points if at <= each.ended]
-            telling.update(each.name for each in sorted(later, key=lambda each: each.ended)[:1])
+            if later:
+                telling.add(min(later, key=lambda each: each.ended).name)
     return telling
 
 

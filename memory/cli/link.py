@@ -66,7 +66,7 @@ def _quote_word(word: str) -> str:
 
 
 def _find_node(web: LinkGraph, word: str) -> Node:
-    """Find a record by id, prefix of an id, file or title."""
+    """Find a record by its id, start of an id, file or title."""
     wanted, shown = word.strip(), clip_input(word)
     found = web.names.find(wanted)
     if len(found) > 1:
@@ -103,9 +103,9 @@ def _add_link(
         raise UsageError(wrong)
     links = [(edge.relation, edge.to) for edge in web.edges if edge.source == here]
     if (relation, to) in links:
-        return _report_change(call, source, relation, to.id, "already linked", source, [])
+        return _report_change(call, source, relation, to.id, "already linked", source, notes=[])
     ambiguous = web.names.find(to.id)[0] != to
-    target = to.name[2:] if ambiguous else to.id
+    target = to.name[2:] if ambiguous else to.id  # without its tier
     store.keep_id(store.read(to.name))
     changed = store.edit(
         source.name,

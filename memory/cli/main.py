@@ -128,7 +128,6 @@ def _list_project_folders(env: dict[str, str]) -> list[str]:
 
 
 def _set_stream_encoding() -> None:
-    """Set the standard streams to UTF-8 in any locale."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -168,6 +167,7 @@ def _asks_for_help(words: list[str]) -> bool:
 
 
 def _verb_or_family(argv: list[str]) -> tuple[str, int]:
+    """Return (verb or family, number of its words)."""
     name, used = spellings.parse_verb(argv if argv[:1] != ["--json"] else [])
     if name not in VERBS and name not in spellings.FAMILIES:
         raise UsageError("unknown command '%s'; %s" % (clip_input(name), suggest_verb(name, VERBS)))
@@ -205,16 +205,10 @@ def _refuse_extra_words(verb: Verb, call: Call) -> None:
     if not more or (part.words if part else verb.words):
         return
     name = " ".join((spellings.spell_verb(call.verb) or "today", *first))
+    words, left_out = "more words" if part else "words", clip_input(" ".join(more))
     timed = any(option.flag == "--since" for option in verb.options)
-    raise UsageError(
-        "%s takes no %swords; leave '%s' out%s"
-        % (
-            name,
-            "more " * len(first),
-            clip_input(" ".join(more)),
-            ", or name a time with `--since`" * timed,
-        )
-    )
+    way = ", or name a time with `--since`" if timed else ""
+    raise UsageError("%s takes no %s; leave '%s' out%s" % (name, words, left_out, way))
 
 
 def import_module_of(name: str) -> ModuleType:

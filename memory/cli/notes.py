@@ -35,7 +35,7 @@ def notes(call: Call) -> int:
 
 def _switch_on(call: Call) -> int:
     if call.words[1:]:
-        return _lift_off(call)
+        return _undo_off(call)
     chosen = call.options.provider or "claude"
     path = call.place.home + "/config.json"
     change_config(path, "notes.provider", chosen, files.FILE_MODE)
@@ -65,7 +65,7 @@ def _read_provider(call: Call) -> tuple[str, str]:
     return call.settings["notes.provider"], call.settings.sources["notes.provider"]
 
 
-def _lift_off(call: Call) -> int:
+def _undo_off(call: Call) -> int:
     """Undo `notes off mine` or `notes off project`."""
     if call.options.provider:
         raise UsageError("notes on %s takes no --provider" % call.words[1])
@@ -82,7 +82,7 @@ def _lift_off(call: Call) -> int:
 
 
 def _find_scope(call: Call) -> tuple[str, int, str]:
-    """Return (settings file, its permissions, words on its scope)."""
+    """Return (settings file, its permissions, its scope in words)."""
     scope = "".join(call.words[1:])
     where = {
         "project": " in this project, for all who work on it",
@@ -138,7 +138,7 @@ def _report_status(call: Call) -> int:
     made, today = _count_recent_calls(call), spend.sum_today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
     dropped = generation.count_dropped(kept)
-    held = pause.read(home)
+    paused = pause.read(home)
     most = settings["notes.dailyCalls"]
     value = {
         "provider": provider,
@@ -154,32 +154,23 @@ def _report_status(call: Call) -> int:
         "tokensIn": made.tokens_in,
         "tokensOut": made.tokens_out,
         "dollars": round(made.cost, 4),
-        "pausedUntil": clock.iso(held.until) if held.until > call.now else None,
-        "why": held.why,
+        "pausedUntil": clock.iso(paused.until) if paused.until > call.now else None,
+        "why": paused.why,
     }
-    is_off = provider == config.OFF
-    here = "%s, %d edited by hand; %s"
+    off = "off; `dayleaf notes on` switches them on"
+    number, gone = format_count(len(kept), "note"), generation.format_dropped(dropped)
+    here = "%s, %d edited by hand; %s" % (number, value["edited"], gone)
     month = "{}, {failed} failed; {tokensIn:,} tokens read, {tokensOut:,} written; {dollars:.4f} US"
     month += " dollars, as far as known"
     rows = [
-        [
-            "notes by a model",
-            "off; `dayleaf notes on` switches them on" if is_off else provider,
-        ],
-        [
-            "in this workspace",
-            here
-            % (
-                format_count(len(kept), "note"),
-                value["edited"],
-                generation.format_dropped(dropped),
-            ),
-        ],
+        ["notes by a model", off if provider == config.OFF else provider],
+        ["in this workspace", here],
         ["today", "%d of %d calls" % (today.calls, most)],
         ["the last %d days" % spend.MONTH, month.format(format_count(made.calls, "call"), **value)],
     ]
-    if held.until > call.now:
-        rows.append(["paused", "until %s: %s" % (clock.format_local(held.until), held.why)])
+    if paused.until > call.now:
+        until = clock.format_local(paused.until)
+        rows.append(["paused", "until %s: %s" % (until, paused.why)])
     lines = screen.format_table(rows, style=call.style(), give=1)
     return call.answer(value, [*lines, *_format_price(call)])
 
@@ -236,7 +227,7 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
             bar, title = screen.format_progress(number, len(talks)), one_line(talk.title)[:40]
             spinner.step = "%s %d of %d: %s" % (bar, number + 1, len(talks), title)
             try:
-                one = _ask_until_allowed(call, talk)
+                note = _ask_until_allowed(call, talk)
             except generation.CallDeclined as error:
                 return written, str(error)
             except CallFailed as error:
@@ -246,8 +237,8 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
                 if failures == MOST_FAILURES:
                     break
                 continue
-            call.changed += notekeeping.follow_up(call.store(), one)
-            written.append(one.record)
+            call.changed += notekeeping.follow_up(call.store(), note)
+            written.append(note.record)
             failures = 0
     return written, last
 

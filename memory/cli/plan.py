@@ -62,20 +62,20 @@ def _refuse_options(call: Call, what: str, allowed: tuple[str, ...]) -> None:
 
 
 def _split_title(text: str, steps: Iterable[str]) -> tuple[str, str]:
-    """Split a plan's text into (title, body); steps: added as task items."""
+    """Return (title, body) of a plan's text; `steps` become task items."""
     text = strip_private(text).strip()
     if not text:
         raise UsageError("the plan is empty; give its text as an argument or on stdin")
     title = extract_title(text)
     first, _, rest = text.partition("\n")
-    body = rest.strip("\n") if one_line(first.lstrip("#")).rstrip(".;。 ") == title else text
+    is_title = one_line(first.lstrip("#")).rstrip(".;。 ") == title
+    body = rest.strip("\n") if is_title else text
     items = "\n".join("- [ ] " + one_line(step) for step in steps)
     body = "\n\n".join(filter(None, (body, items)))
-    return title, body and body + "\n"
+    return title, body + "\n" if body else ""
 
 
 def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
-    """Write a new plan; refuse a second active one without --replace."""
     store, author, session = call.store(), find_author(call), find_session_id(call)
     extra = {"status": "active", "unattended": is_unattended(call) or None}
     with files.Lock(call.place.cache + "/plan.lock", wait=True):

@@ -140,7 +140,7 @@ def _make_query(call: Call, words: str, limit: int | None) -> Query:
 
 
 def start_refresh(call: Call, stale: bool) -> None:
-    """Start an index refresh that outlives this process."""
+    """Refresh a stale index in a process that outlives this one."""
     if not stale:
         return
     import subprocess
@@ -174,7 +174,7 @@ def refresh_touched_scripts(call: Call) -> None:
 
 
 def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
-    """Return records, with changed scripts read again."""
+    """Read changed scripts again; return all the records."""
     store, out = None, []
     for record in found:
         if record.kind == "resource":
@@ -422,7 +422,10 @@ def completion(call: Call) -> int:
 
 
 def _complete_from_store(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return the settings (KEY) or records (ID) with a typed prefix."""
+    """Return (word, description) of the settings or records that begin as typed.
+
+    wanted: KEY for settings, ID for records.
+    """
     if wanted == "KEY":
         return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
     every = read_heads(call.store(), call.now) if wanted == "ID" else ()

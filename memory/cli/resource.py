@@ -83,11 +83,8 @@ def _report_existing(call: Call, existing: Record) -> int:
     way = "`dayleaf resource update %s` changes its title, tags or versions"
     if material.compare_with_source(existing, call.place).word == material.STALE:
         way = "`dayleaf resource refresh %s` reads it again"
-    value = {
-        **record_json(existing),
-        "path": call.place.path(existing.name),
-        "type": material.resource_type(existing),
-    }
+    path, kind = call.place.path(existing.name), material.resource_type(existing)
+    value = {**record_json(existing), "path": path, "type": kind}
     head = "already there %s  %s" % (existing.id, one_line(existing.title))
     return call.answer(value, [head, "  " + way % existing.id])
 
@@ -197,7 +194,7 @@ def _delete_resource(call: Call, words: list[str]) -> int:
 
 
 def _find_resources(call: Call, verb: str, words: list[str]) -> list[Record]:
-    """Find the named resources, or list all."""
+    """Return the named resources, else all of them."""
     store = call.store()
     return rule.find_named(store, "resource", verb, words) if words else list(store.each(KINDS))
 
@@ -436,20 +433,17 @@ def _tier_list(call: Call) -> int:
 
 def _tier_remove(call: Call, name: str) -> int:
     real = files.real_path(os.path.abspath(os.path.expanduser(name)))
-    folders = [
-        tier
-        for tier in otherfiles.list_added_tiers(call.place, call.settings)
-        if name in (tier.key, tier.top) or real == tier.top
-    ]
+    added = otherfiles.list_added_tiers(call.place, call.settings)
+    tiers = [tier for tier in added if name in (tier.key, tier.top) or real == tier.top]
     config_path, listed = _read_tiers(call)
-    gone = next((tier for tier in folders if tier.top in listed), None)
+    gone = next((tier for tier in tiers if tier.top in listed), None)
     if gone is None:
         where, way = "this project", ", and use --everywhere for a folder of every project"
         if call.options.everywhere:
             where, way = "every project", ""
         raise UsageError(
             "%s is not an added folder of %s; see `dayleaf store tier list`%s"
-            % (clip_input(name), where, way * bool(folders))
+            % (clip_input(name), where, way if tiers else "")
         )
     left = [folder for folder in listed if folder != gone.top]
     index.change_config(config_path, "tiers", left or None, files.FILE_MODE)

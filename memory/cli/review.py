@@ -39,7 +39,6 @@ def review(call: Call) -> int:
 
 
 def _print_waiting(call: Call, store: Store) -> None:
-    """Print how many rules, scripts and candidates still wait."""
     left = {
         "rule": len(RULE.waiting(call, store)),
         "script": len(SCRIPT.waiting(call, store)),

@@ -95,7 +95,7 @@ def _suggest_rule(call: Call, words: list[str]) -> int:
 
 def _read_body(given: str) -> str:
     body = (read_stdin() if given == "-" else given).strip()
-    return body and body + "\n"
+    return body + "\n" if body else ""
 
 
 def _find_link_target(store: Store, id: str) -> str:
@@ -146,7 +146,7 @@ DECISIONS = {"approve": "approved", "reject": "rejected"}
 
 
 class PendingRecord(NamedTuple):
-    """A record to decide on.
+    """A record that waits for a person's decision.
 
     data: the bytes to approve. path: their file. scope: the workspace that an approval holds for.
         hindrance: why the bytes cannot be approved, or "".

@@ -74,7 +74,7 @@ def show(call: Call) -> int:
 
 
 def _show_distant(call: Call, missing: StoreError) -> int:
-    """Show a record that only the database holds; missing: raised without one."""
+    """Show a record that only the database holds, else raise `missing`."""
     known = lookup.find_distant(call.place, call.single_word("ID"), find_dsn(call), missing)
     if call.options.outline:
         return _show_outline(call, known.record)
@@ -160,7 +160,7 @@ def _find_conversation(call: Call, found: Record, place: Place) -> Record:
 
 
 def _format_author(found: Record) -> list[tuple[str, str]]:
-    """Return who wrote a note, and which turns they read whole if not all."""
+    """Return rows on who wrote a note and which turns they read whole."""
     if found.kind != "note":
         return []
     read, turns = meta_text(found, "read"), meta_text(found, "turns")
@@ -217,7 +217,7 @@ def _localize_turn(turn: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], wanted: str) -> Turn:
-    """Find a turn by its number or local time, or by UTC where only that fits."""
+    """Find a turn by its number or local time; by UTC if no local time fits."""
     local = [turn._replace(at=localtimes.to_local(turn.at).replace(" ", "T")) for turn in turns]
     is_local = any(turn.at.endswith(wanted) for turn in local)
     is_utc = not is_local and any(turn.at.endswith(wanted) for turn in turns)
@@ -253,7 +253,7 @@ def _show_outline(call: Call, found: Record) -> int:
 
 
 def _select_section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
-    """Return (text, fields for --json, lines on neighbours) of a section."""
+    """Return (text, JSON fields, lines on neighbours) of the wanted section."""
     wanted = call.options.section
     if not wanted:
         return found.body, {}, []
@@ -297,7 +297,7 @@ def expand(call: Call) -> int:
 
 
 def _list_incoming_links(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """List (id, relation from here) of the links to a record."""
+    """List (id, inverse relation) of the records that link to a record."""
     if not files.exists(indexview.segment_path(place)):
         return []
     try:
@@ -366,7 +366,7 @@ def _explain_effect(
 
 
 def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
-    """Return a record's counts as plain data."""
+    """Return how often a record was used and rated, as plain data."""
     return {
         "uses": counts.uses,
         "up": counts.up,
@@ -412,7 +412,7 @@ def _parse_words(call: Call) -> tuple[str, str, str]:
 
 
 def _split_words(words: Sequence[str]) -> tuple[str, str, str]:
-    """Return (a record's id or title, the next word, the rest)."""
+    """Return (a record's id or title, `up` or `down`, the reason) of typed words."""
     typed = " ".join(words).split()
     at = next((n for n, word in enumerate(typed) if n and word in WORDS), min(1, len(typed)))
     return " ".join(typed[:at]), "".join(typed[at : at + 1]), " ".join(typed[at + 1 :])

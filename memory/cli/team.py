@@ -101,7 +101,7 @@ def _list_link_warnings(store: Store, found: Record) -> list[str]:
 
 
 def _list_hints(call: Call) -> list[str]:
-    """Say what to do so that others get the record."""
+    """List what to do so that others get the record."""
     note = "  commit it, so that others can pull it: `git add .dayleaf && git commit`"
     ignored = ("check-ignore", "-q", "--", call.place.shared + "/x.md")
     if call.place.git and safegit.read(call.place.root, call.env, *ignored).rc == 0:

@@ -137,13 +137,13 @@ def _ask_providers(
         sources,
         call.settings,
         call.env,
-        call.place.home,
-        call.place.cache,
-        call.now,
-        call.options.provider,
-        max_tokens,
-        use_cache,
-        spinner.show,
+        home=call.place.home,
+        cache_dir=call.place.cache,
+        now=call.now,
+        provider=call.options.provider,
+        max_tokens=max_tokens,
+        use_cache=use_cache,
+        progress=spinner.show,
     )
 
 
@@ -201,7 +201,7 @@ def _explain_answer(digest: Digest, found: RecallResult) -> list[str]:
 
 
 def _save_answer(call: Call, question: str, digest: Digest, found: RecallResult) -> Record | None:
-    """Keep an answer as a learning, in place of an earlier answer."""
+    """Keep an answer as a learning, in place of earlier answers."""
     if not (call.options.save and digest.bullets):
         return None
     from memory.distill.digests import format_bullets
@@ -396,7 +396,7 @@ def _list_uncommitted(call: Call) -> set[str]:
     root = call.place.root
     done = safegit.read(root, call.env, "status", "--porcelain", "-z", "--no-renames", "-uall")
     rows = done.out.split(b"\0") if not done.rc else []
-    paths = [os.fsdecode(row[3:]) for row in rows if row[3:]]
+    paths = [os.fsdecode(row[3:]) for row in rows if row[3:]]  # a row: `XY path`
     found = [path for path in paths if files.exists(root + "/" + path)]
     return {*found, *(root + "/" + path for path in found)}
 
@@ -413,9 +413,9 @@ def _list_handoff_sources(
 
 
 def _list_branch_checkpoints(call: Call) -> list[Record]:
-    """Return the checkpoints of the newest session, a person's first.
+    """Return the newest session's checkpoints, a person's session first.
 
-    Of two such sessions the one on the branch checked out.
+    Of two such sessions the one on the current branch.
     """
     branches = [*filter(None, [layout.read_branch(call.place.git)]), ""]
     found = [

@@ -72,7 +72,7 @@ def _finish_moves(call: Call, problems: Iterable[str]) -> None:
 
 
 def _count_successes(call: Call) -> Mapping[str, int]:
-    """Return how often each record helped, by id."""
+    """Map each record's id to how often it helped."""
     tallies = [
         lookup.credit_successors(call.place, ledger.read(book))
         for book in ledger.ledgers(call.place)
@@ -367,22 +367,20 @@ def _format_restored(
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
     gone = 0 if replace else number[restoration.FORGOTTEN]
     made = found.made[:16].replace("T", " ")
-    parts = (
-        same and "%d were there already" % same,
-        done.joined and "missing lines added to %d logs of counts and approvals" % done.joined,
-        done.replaced
-        and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
-        % done.replaced,
-        kept
-        and "%s here and %s kept; --merge --replace takes the backup's"
-        % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
-        gone and "%d forgotten here were left out; --merge --replace brings them back" % gone,
-        restoration.find_refusal(found, target),
+    differ = "%d differ here and were" if kept > 1 else "%d differs here and was"
+    counts = (
+        (same, "%d were there already"),
+        (done.joined, "missing lines added to %d logs of counts and approvals"),
+        (done.replaced, "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"),
+        (kept, differ + " kept; --merge --replace takes the backup's"),
+        (gone, "%d forgotten here were left out; --merge --replace brings them back"),
     )
+    parts = [text % number for number, text in counts if number]
+    parts += filter(None, [restoration.find_refusal(found, target)])
     return [
         "restored %s into %s from the backup of %s"
         % (format_count(done.written, "file"), target.home, made),
-        *("  %s" % part for part in parts if part),
+        *("  " + part for part in parts),
     ]
 
 

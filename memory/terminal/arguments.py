@@ -159,7 +159,8 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
         at += used
     if verb.prose:
         text = set(range(len(words))).difference(*(range(first, last) for first, last, _ in spans))
-        spans = [span for span in spans if not text or span[1] <= min(text) or span[0] > max(text)]
+        start, end = min(text, default=0), max(text, default=-1)
+        spans = [span for span in spans if span[1] <= start or span[0] > end]
     rest, end = [], 0
     for first, last, _ in spans:
         rest.append(raw[end : words[first].start()].strip())
@@ -243,7 +244,7 @@ def decimal_number(word: str) -> float:
 
 
 def opt(form: str, help: str, choices: Sequence[str] = (), **rest: Any) -> Option:
-    """Return an option with a value, such as `--limit N`, perhaps one of given words."""
+    """Return an option with a value, such as `--limit N`, or one of `choices`."""
     flag, _, metavar = form.partition(" ")
     if metavar:
         rest["metavar"] = metavar
@@ -352,7 +353,7 @@ def suggest_verb(name: str, verbs: Mapping[str, Verb]) -> str:
 
 
 def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:
-    """Return the error for an unknown word of a family."""
+    """Return the error for a wrong second word, such as `rule foo`."""
     known = [spellings.spell_verb(row).partition(" ")[2] for row in spellings.FAMILIES[family]]
     if given and given[0][:1] != "-":
         return unknown_word(family, given[0], known)
@@ -398,12 +399,8 @@ def _format_verb_help(name: str, verbs: Mapping[str, Verb], words: Sequence[str]
 
 
 def _format_family_rows(name: str, verbs: Mapping[str, Verb]) -> list[str]:
-    return _format_rows(
-        [
-            ((word + " " + verbs[row].words).strip(), verbs[row].purpose)
-            for word, row in _list_family(name, verbs)
-        ]
-    )
+    rows = [(word, verbs[row]) for word, row in _list_family(name, verbs)]
+    return _format_rows([((word + " " + verb.words).strip(), verb.purpose) for word, verb in rows])
 
 
 def _list_family(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
@@ -473,7 +470,7 @@ def list_completions(
 def _list_candidates(
     verbs: Mapping[str, Verb], before: list[str], typed: str, known: ValueSource
 ) -> Sequence[tuple[str, str]]:
-    """Return the words that may follow those typed before."""
+    """Return (word, description) of the words that may come next."""
     if before in ([], ["help"]):
         first = [name for name in verbs if name not in spellings.MOVED]
         rows = [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]

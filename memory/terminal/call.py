@@ -62,17 +62,17 @@ class Option(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute of the parsed options that holds its value."""
+        """The attribute of the parsed options that holds the option's value."""
         return str(self.rest.get("dest") or self.flag[2:]).replace("-", "_")
 
     @property
     def has_value(self) -> bool:
-        """Whether a value follows it."""
+        """Whether a value follows the option."""
         return bool(self.rest.get("action", "append") == "append")
 
 
 class Part(NamedTuple):
-    """A verb's form with a given first word.
+    """A form of a verb, chosen by its first word, such as `rule list`.
 
     words: the words after it. flags: the verb's options that it takes.
     """
@@ -163,7 +163,7 @@ class Call:
         return clock.local_offset
 
     def parse_time(self, words: str, end: bool = False) -> float:
-        """Parse words such as `3d` or `yesterday`; end: to the end of a named day or hour."""
+        """Return the instant that words such as `yesterday` name: its start or `end`."""
         from memory.recall import timewords
 
         return timewords.parse_instant(words, self.now, self.offset, end)
@@ -203,10 +203,7 @@ class Call:
 
     @property
     def settings(self) -> config.Config:
-        """The settings of the place."""
         if self._settings is None:
-            from memory.store import permissions
-
             self._settings = config.load_for_place(self.place, self.env)
             self._settings.masked = self.caller() != permissions.PERSON
         return self._settings
@@ -240,7 +237,7 @@ class Call:
         return " ".join(self.words)
 
     def read_stdin(self, kept: bool = True) -> str:
-        """Return the text of stdin; kept: see the function `read_stdin`."""
+        """Return the text of stdin, `kept` as in the function `read_stdin`."""
         self.stdin_text = self.stdin_text or read_stdin(kept)
         return self.stdin_text
 
@@ -268,7 +265,7 @@ class Call:
         return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
 
     def answer(self, value: Any, lines: Iterable[str]) -> int:
-        """Print the value with --json, else the lines."""
+        """Print the value with --json, else the lines; return 0."""
         text = to_json(value) if self.options.json else "\n".join(lines)
         if self.settings.masked:
             from memory.store import redactor
@@ -318,7 +315,10 @@ def find_closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for an unknown word of a verb; otherwise: advice if none is similar."""
+    """Return the error for an unknown word of a verb.
+
+    otherwise: the advice if no known word is similar.
+    """
     known = list(known)
     advice = suggest_word(word, known, otherwise or "use one of " + ", ".join(known))
     message = "`%s` does not take '%s'; %s"
@@ -399,7 +399,7 @@ def extract_title(text: str) -> str:
 
 
 def report_written(call: Call, kept: Record, done: str, text: str | None = None) -> int:
-    """Report a written record and its path.
+    """Print what was done with a record, and its path.
 
     text: the record was written from it; secrets removed from it are reported.
     """
@@ -422,9 +422,8 @@ def report_written(call: Call, kept: Record, done: str, text: str | None = None)
 
 def find_session_id(call: Call) -> str:
     """Return the id of the call's session, or ""."""
-    return layout.valid_id(
-        getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", "")
-    )
+    named = getattr(call.options, "session", "")
+    return layout.valid_id(named or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
 
 
 def choose_tier(call: Call) -> str:
@@ -467,7 +466,7 @@ def ask_choice(ways: Sequence[str]) -> str:
 
 
 def _read_reply(question: str) -> str:
-    """Ask on the terminal; return the line, "" at the end.
+    """Ask on the terminal; return the line, "" at the end of input.
 
     Keys typed before the question are dropped.
     """
@@ -481,7 +480,7 @@ def _read_reply(question: str) -> str:
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision at once, as an interrupt may follow; on stderr with --json."""
+    """Print a decision at once; with --json, print it on stderr."""
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
         file=sys.stderr if call.options.json else sys.stdout,
@@ -490,9 +489,9 @@ def print_decision(call: Call, done: str, id: str, title: str) -> None:
 
 
 def finish_decisions(call: Call, done: Sequence[Any], subject: str) -> int:
-    """Print decisions with --json, else only that there was none.
+    """Print all decisions with --json, else a line if there are none.
 
-    subject: of the sentence about none, such as "no rule".
+    subject: begins that line, such as `no rule`.
     """
     return 0 if done and not call.options.json else call.answer(done, [subject + " was decided on"])
 
@@ -511,5 +510,5 @@ def ask_confirmation(question: str, short: bool = False, otherwise: bool = False
         return False
     reply = _read_reply(question)
     if reply.strip() == "":
-        return otherwise and reply != ""
+        return otherwise and reply != ""  # "": the end of input
     return reply.strip().lower() in (("y", "yes") if short else ("yes",))

@@ -62,10 +62,9 @@ def _choose_after_faults(
     from memory.health import recordfaults
 
     known = recordfaults.collect_link_names(store, list(store.each()))
+    path = call.place.path(found.name)
     old, new = (
-        recordfaults.check_file(
-            found.name, data, call.place.path(found.name), call.place, call.settings, known
-        )
+        recordfaults.check_file(found.name, data, path, call.place, call.settings, known)
         for data in (before, text)
     )
     known_faults = {fault.what for fault in old}

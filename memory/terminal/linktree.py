@@ -22,7 +22,7 @@ TITLE_COLUMNS = 60
 
 
 class Step(NamedTuple):
-    """A link seen from one of its ends; to: the other end, None if it dangles."""
+    """A link seen from one end; `to` is the other end, None for no record."""
 
     label: str
     edge: Edge
@@ -43,7 +43,7 @@ class Subgraph(NamedTuple):
 
 
 def list_links(web: LinkGraph) -> dict[Node, list[Step]]:
-    """List each node's links, seen from both ends."""
+    """Map each node to its links, as seen from that node."""
     links: dict[Node, list[Step]] = {node: [] for node in web.nodes}
     for edge in web.edges:
         links[edge.source].append(Step(edge.relation, edge, edge.to))
@@ -66,7 +66,7 @@ def list_links(web: LinkGraph) -> dict[Node, list[Step]]:
 
 
 def walk(web: LinkGraph, start: Node, depth: int) -> Subgraph:
-    """Return the nodes within `depth` links of a node, breadth first."""
+    """Return the part of the graph within `depth` links of a node."""
     links = list_links(web)
     distance, drawn = {start: 0}, set[Edge]()
     below: dict[Node, list[tuple[Step, bool]]] = {}

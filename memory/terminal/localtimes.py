@@ -17,6 +17,7 @@ _TIMED_SECTIONS = ("turns", "taken back")  # sections of a checkpoint whose line
 
 def format_heading(quote: Quote) -> str:
     """Return a turn's local time and request, "" without a turn."""
+    # a head begins with its UTC minute
     return to_local(quote.at) + quote.head[16:] if quote.turn else ""
 
 

@@ -15,6 +15,7 @@ from memory.project import backfill
 from memory.store import process
 from memory.terminal import screen
 
+RECORDS = 2  # of a session
 MOST_SECONDS = 180.0  # about, of an offered import
 MOST_PROJECTS = 6  # in a plan
 MOST_GONE = 3  # missing directories in a plan
@@ -37,22 +38,22 @@ class ImportPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the sessions."""
+        """Size of the sessions in bytes."""
         return sum(session.size for session in self.sessions)
 
     @property
     def seconds(self) -> float:
-        """Estimated duration."""
+        """Estimated duration of the import."""
         return estimate_seconds(self.size, len(self.sessions))
 
 
 def estimate_seconds(size: int, sessions: int) -> float:
     """Estimate the duration of an import of so many bytes and sessions."""
-    return size / backfill.BYTES_PER_SECOND + sessions * 2 * backfill.SECONDS_PER_RECORD
+    return size / backfill.BYTES_PER_SECOND + sessions * RECORDS * backfill.SECONDS_PER_RECORD
 
 
 def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
-    """Plan an import of the new sessions; looked: from `backfill.preview_import`."""
+    """Plan an import of the new sessions of `backfill.preview_import`."""
     fresh = [session for session in looked if not (session.before or session.skip)]
     chosen: list[backfill.Session] = []
     by_project: dict[str, list[backfill.Session]] = {}
@@ -78,7 +79,7 @@ def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
 
 
 def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) -> list[str]:
-    """Format a plan; span: its duration as text."""
+    """Format an import plan, which takes the time `span`."""
     if not plan.sessions:
         return ["No past session is left to import.", *skipped_lines(plan.passed)]
     rows = [
@@ -126,9 +127,8 @@ def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
         gone = sorted({session.session.directory for session in sessions if session.gone})
         why = one_line(reason)
         if gone:
-            why += (
-                ": " + ", ".join(map(one_line, gone[:MOST_GONE])) + " …" * (len(gone) > MOST_GONE)
-            )
+            why += ": " + ", ".join(map(one_line, gone[:MOST_GONE]))
+            why += " …" if len(gone) > MOST_GONE else ""
         lines.append("Left out: %s (%s)" % (format_count(len(sessions), "session"), why))
     return lines
 
@@ -147,10 +147,8 @@ def discovery_lines(
         text, more = (
             clip_at_word(one_line(text), LINE) for text in (discovery.text, discovery.more)
         )
-        lines += [
-            "",
-            "  %s, %s: %s" % (one_line(discovery.project), _day(discovery.at, offset), text),
-        ]
+        project, day = one_line(discovery.project), _day(discovery.at, offset)
+        lines += ["", "  %s, %s: %s" % (project, day, text)]
         lines += ["    " + more] if more else []
         lines.append("    %s show %s" % (dayleaf, discovery.id))
     return [

@@ -89,7 +89,7 @@ def _format_empty(events: list[dict[str, Any]]) -> list[str]:
 
 
 def moment_lines(found: list[dict[str, Any]]) -> list[str]:
-    """Format the records given and used, by moment of a session."""
+    """Format how many records were given and used, by moment of a session."""
     lines = []
     for moment in found:
         line = "%s: %d given" % (MOMENT[moment["moment"]], moment["pushed"])
@@ -176,7 +176,7 @@ def _as_float(value: Any) -> float:
 
 
 def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
-    """Format what a prompt would get; explain: with every record compared."""
+    """Format what a prompt would get; `explain` adds every record compared."""
     out = [_format_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
@@ -194,9 +194,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
         head = "sessions that come near, but not near enough (load.push is %s):" % value["push"]
         out += ["", head, *_format_relevance(value["below"], lambda record: [])]
     if value["picks"]:
-        more = (
-            "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
-        )
+        more = f"; all learnings would take {value['saved']:,} more" if value["saved"] else ""
         characters = format_count(value["characters"], "character")
         out += ["", "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)]
     return out + _format_compared(value) if explain else out
@@ -205,7 +203,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
 def _format_relevance(
     records: list[dict[str, Any]], cells: Callable[[dict[str, Any]], list[str]]
 ) -> list[str]:
-    """Format a table of records by relevance; cells: those after the title."""
+    """Format a table of records: relevance, id, title, then `cells`."""
     rows = [
         ["%.2f" % row["relevance"], row["id"], one_line(row["title"]), *cells(row)]
         for row in records
@@ -258,7 +256,7 @@ def remedy_lines(answer: Sequence[Met], style: Style, offset: clock.Offset) -> l
     """Format what helped against an error before, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
-    # one of each line in turn
+    # the first of each error line, then the second of each …
     in_turn = chain.from_iterable(zip_longest(*(found for _, found in answer)))
     shown = set(map(id, islice(filter(None, in_turn), REMEDIES)))
     out: list[str] = []
@@ -346,12 +344,10 @@ def invocation_lines(
         return [line]
     out = []
     for shape in found[:LISTED]:
-        usage = "  worked %s in %s, latest %s ago in %s" % (
-            format_count(shape.times, "time"),
-            format_count(shape.sessions, "session"),
-            format_age(max(0.0, now - shape.last)),
-            shape.where,
-        )
+        age = format_age(max(0.0, now - shape.last))
+        times = format_count(shape.times, "time")
+        sessions = format_count(shape.sessions, "session")
+        usage = "  worked %s in %s, latest %s ago in %s" % (times, sessions, age, shape.where)
         out.append(shorten_command(shape.example) + style.dim(usage))
     return out + _rest_line(found, "form", style)
 
@@ -379,7 +375,7 @@ def _label_lines(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _turn_request(ref: str, request: str) -> str:
-    if "#" not in ref:
+    if "#" not in ref:  # ID, not ID#TURN
         return "in this session"
     return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
 
@@ -391,12 +387,9 @@ def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offse
     out: list[str] = []
     for wall in met[:LISTED]:
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
-        seen = "  %s, %s, last on %s in %s" % (
-            format_count(wall.sessions, "session"),
-            format_count(wall.times, "time"),
-            clock.day(wall.last + offset(wall.last)),
-            wall.where[0],
-        )
+        sessions, times = format_count(wall.sessions, "session"), format_count(wall.times, "time")
+        day = clock.day(wall.last + offset(wall.last))
+        seen = "  %s, %s, last on %s in %s" % (sessions, times, day, wall.where[0])
         out.append("  %s%s" % (shorten_command(wall.path or wall.ran, 120), style.dim(seen)))
         facts = [("worked", wall.worked and _quote_command(wall.worked)), ("line", wall.line)]
         out += _label_rows(facts if wall.line else [*facts, ("learning", wall.learning)])

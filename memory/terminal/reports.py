@@ -98,7 +98,7 @@ def _format_vectors(made: dict[str, Any]) -> str:
 
 
 def index_lines(value: dict[str, Any]) -> list[str]:
-    """Format the index's part of `figures.read_state`."""
+    """Format the index's state (`figures.read_state`)."""
     found, made = value["index"], value["vectors"]
     state, remedy = found["state"], found.get("remedy")
     if state == "stale":
@@ -186,12 +186,8 @@ def audit_lines(
             more = "  and %d more; `dayleaf store audit %s` lists all" % (rest, section)
             lines = [*lines[:MOST_FINDINGS], more]
         out += [*lines, ""]
-    return [
-        *out,
-        *found.notes,
-        "%s audited: %s"
-        % (format_count(found.records, "record"), _format_counts(found.counts(sections))),
-    ]
+    counts = format_count(found.records, "record"), _format_counts(found.counts(sections))
+    return [*out, *found.notes, "%s audited: %s" % counts]
 
 
 def _format_finding(finding: Finding, here: str, style: screen.Style) -> str:
@@ -283,18 +279,16 @@ def team_lines(
     """
     lines = ["%s: %s" % (one_line(path), what) for path, what in found.conflicts]
     lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
-    readable = [held for held in found.records if held.name in titles]
-    new = [held for held in readable if held.fresh]
-    loose = [held for held in readable if held.state != "committed" and held not in new]
-    rest = [held for held in readable if held not in new and held not in loose]
+    readable = [record for record in found.records if record.name in titles]
+    new = [record for record in readable if record.fresh]
+    old = [record for record in readable if not record.fresh]
+    loose = [record for record in old if record.state != "committed"]
+    rest = [record for record in old if record.state == "committed"]
     removed = [_format_removed(gone) for gone in found.removed]
     lines += _format_group("Removed by others since the last pull", removed)
-    for heading, group in (
-        ("New since the last pull", new),
-        ("Not committed", loose),
-        ("All others", rest),
-    ):
-        rows = [_format_shared(held, *titles[held.name]) for held in group]
+    groups = {"New since the last pull": new, "Not committed": loose, "All others": rest}
+    for heading, group in groups.items():
+        rows = [_format_shared(record, *titles[record.name]) for record in group]
         lines += _format_group(heading, screen.format_table(rows))
     for number, what in ((found.ahead, "pushed"), (found.behind, "merged")):
         commits = format_count(number, "commit")

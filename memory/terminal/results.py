@@ -52,7 +52,7 @@ NOTHING = "nothing found"  # recall's own note, which would repeat the first lin
 
 
 # cells of a hit's row, as `_format_cells` returns it
-_KIND, _TITLE, _FRESHNESS, _RIGHT = 2, 3, 6, (1, 4, 7)
+_CELLS, _KIND, _TITLE, _FRESHNESS, _RIGHT = 9, 2, 3, 6, (1, 4, 7)
 
 
 def hit_lines(
@@ -71,7 +71,7 @@ def hit_lines(
     """
     hits = [*found.hits, *found.linked]
     rows = [_format_cells(hit, key, bool(words)) for hit in hits]
-    widths = [max((count_columns(row[i]) for row in rows), default=0) for i in range(9)]
+    widths = [max((count_columns(row[i]) for row in rows), default=0) for i in range(_CELLS)]
     widths[_KIND] = 0 if grouped else widths[_KIND]
     if style.cut:
         others = [wide for at, wide in enumerate(widths) if at != _TITLE and wide]
@@ -124,7 +124,7 @@ def _format_hit(
 
 
 def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Return the cells of a hit's row; asked: the query has words."""
+    """Return the cells of a hit's row, with a score if words were `asked`."""
     title = one_line(hit.title)
     if hit.section and not hit.turn:
         title += " § " + one_line(hit.section)
@@ -190,7 +190,7 @@ def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
         head = ["`dayleaf show %s`" % one_line(quote.id)]
     out: list[str] = []
     for row in quote.text.split("\n"):
-        indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
+        indent = " " * min(len(row) - len(row.lstrip(" ")), columns // 2)
         row = localtimes.localize_line(hit.kind, one_line(row), quote.created)
         wrapped = screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
         out += ["  " * bool(head) + indent + part for part in wrapped]
@@ -219,6 +219,7 @@ def _freshness(hit: Hit) -> str:
 
 
 def _format_gone(hit: Hit) -> list[str]:
+    """Say which things that a hit names are gone."""
     reasons = "; ".join(one_line(claim.reason) for claim in hit.gone[:MOST_GONE])
     more = " and %d more" % (len(hit.gone) - MOST_GONE) if len(hit.gone) > MOST_GONE else ""
     return [reasons + more] if reasons else []
@@ -235,20 +236,20 @@ def _explain_score(hit: Hit, tags: Iterable[ContextTag]) -> list[str]:
 
 
 def _format_footer(
-    found: RecallResult, words: str, style: Style, some: bool, way: str
+    found: RecallResult, words: str, style: Style, has_hits: bool, way: str
 ) -> list[str]:
     lines, tail = [], left_out_line(found)
     notes = [one_line(note) for note in found.notes if note not in (NOTHING, HARDLY)]
-    if not some:
+    if not has_hits:
         query = " for `%s`" % clip_columns(one_line(words), QUERY_LENGTH) if words else ""
         lines.append("Nothing found%s." % query)
     elif found.backend:
         tail.append(_describe_order(found))
     # no index at all says more
-    if some and found.stale and not any("were searched" in note for note in notes):
+    if has_hits and found.stale and not any("were searched" in note for note in notes):
         tail.append("files have changed since the index was made; a refresh runs in the background")
     tail += notes
-    lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
+    lines += [""] * bool(tail and has_hits) + [style.dim(line) for line in tail]
     return lines + plan_line(found) + gap_line(found, way)
 
 
@@ -274,25 +275,24 @@ def left_out_line(found: RecallResult) -> list[str]:
 
 
 def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
-    """Ask for what the memory lacks."""
+    """Say how to add what the memory lacks, if anything."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about %s: " % words if words and found.hits else ""
     return [about + way] if words or found.weak else []
 
 
 def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
-    """Render a recall for the model, fenced, at most MODEL_UNITS."""
+    """Render a recall for the model, in at most MODEL_UNITS."""
     head = "Recall of `%s`: %s, %s." % (
         fence.clip_utf16(fence.clean(one_line(words)), 200),
         format_count(len(found.hits), "hit"),
         _describe_order(found),
     )
     notes = [note for note in map(str, found.notes) if note != HARDLY]
-    notes += [*left_out_line(found), *plan_line(found)]
-    notes += gap_line(found, way)
+    notes += [*left_out_line(found), *plan_line(found), *gap_line(found, way)]
     tail = fence.clip_utf16("\n".join(map(fence.clean, notes)), MODEL_UNITS // 4)
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.count_utf16(tail) - 1)
-    budget.take(head + "\n%s:" % HARDLY * found.weak)
+    budget.take(head + ("\n%s:" % HARDLY if found.weak else ""))
     cut, shown = 0, (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
@@ -300,7 +300,7 @@ def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
         cut += not budget.take(_render_hit(hit, units), hit.group == "rule")
     if cut:
         budget.take("%s did not fit." % format_count(cut, "hit"))
-    return fence.format_block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
+    return fence.format_block("recall", [*budget.lines, *filter(None, [tail])], budget.rules)
 
 
 _STANDINGS = {
@@ -328,7 +328,7 @@ def _render_hit(hit: Hit, units: int) -> str:
     seen = fence.clip_utf16(body, units - tokeniser.count_utf16(head) - 1, end)
     quotes, rows = hit.quotes, _list_quoted_rows(hit)
     is_whole = seen == body and all(quote.id == hit.id for quote in quotes)
-    if is_whole or rows <= set(seen.split("\n")):
+    if is_whole or rows <= set(seen.split("\n")):  # the body holds the quotes
         quotes, rows = tuple(quote for quote in quotes if quote.turn), set()
     parts = [head, *map(_render_quote, quotes), *([_REST] if rows else [])]
     head = fence.clip_utf16("\n".join(parts), units)
@@ -341,13 +341,13 @@ def _render_hit(hit: Hit, units: int) -> str:
 
 
 def _list_quoted_rows(hit: Hit) -> set[str]:
-    """Return the rows of a hit's quotes that are of no turn."""
+    """Return the lines of a hit's quotes that belong to no turn."""
     texts = [fence.clean(quote.text) for quote in hit.quotes if not quote.turn]
     return {row for text in texts for row in text.split("\n") if row.strip("… ")}
 
 
 def _render_head(hit: Hit) -> str:
-    """Render a hit's title and what it is, for the model."""
+    """Render a hit's id, title, kind and origin for the model."""
     id = fence.clean_line(hit.id, 64)
     kind = _STANDINGS.get(hit.group, hit.kind) + _format_unattended(hit)
     facts = [kind, clock.format_local_day(hit.created)]

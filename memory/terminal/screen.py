@@ -11,13 +11,13 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
 from typing import TextIO
 
-from memory.core import clock, layout, plaintext
+from memory.core import clock, layout
 from memory.core.plaintext import (
     clip_columns,
     count_columns,
+    escape_invisible,
     format_age,
     format_count,
     one_line,
@@ -111,7 +111,6 @@ class Style:
         return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and code and value else value
 
     def bold(self, value: str) -> str:
-        """Return a heading in bold."""
         return self._code("1", value)
 
     def dim(self, value: str) -> str:
@@ -144,18 +143,12 @@ class Spinner:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
 
     def show(self, step: str) -> None:
-        """Show another step."""
         self.step = step
 
     def counting(self, step: str) -> Callable[[int, int], None]:
@@ -178,7 +171,7 @@ class Spinner:
 
 
 def group_claims(claims: Sequence[Claim]) -> list[tuple[str, str]]:
-    """Group a record's claims by state, as (state, their names)."""
+    """Return (state, names) for each state of a record's claims."""
     states = [("stands", True), ("gone", False), ("not checked", None)]
     return [
         (state, ", ".join(claim.name for claim in claims if claim.stands is stands))
@@ -200,13 +193,11 @@ def format_record_head(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
     """Format the lines above a record's body: title and fields."""
+    age = format_age(now - shown.created)
     pairs = [
         ("kind", shown.kind),
         ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
-        (
-            "created",
-            "%s (%s)" % (clock.format_zoned(shown.created), format_age(now - shown.created)),
-        ),
+        ("created", "%s (%s)" % (clock.format_zoned(shown.created), age)),
         ("source", format_source(shown)),
         ("tags", ", ".join(shown.tags)),
         ("topics", ", ".join(shown.topics)),
@@ -243,8 +234,7 @@ def diff_contents(before: bytes, after: bytes) -> list[str]:
     import difflib
 
     old, new = (
-        plaintext.escape_invisible(data.decode("utf-8", "replace")).split("\n")
-        for data in (before, after)
+        escape_invisible(data.decode("utf-8", "replace")).split("\n") for data in (before, after)
     )
     return list(difflib.unified_diff(old, new, "approved", "now", lineterm=""))
 
@@ -279,7 +269,7 @@ class OutputPrinter:
         self.end()
 
     def tell(self, number: int, data: bytes) -> None:
-        """Print a chunk of output; number: 1 for stdout, 2 for stderr."""
+        """Print a chunk of output of stdout (`number` 1) or stderr (2)."""
         kept = data[: self.left]
         self.left -= len(kept)
         self.dropped += len(data) - len(kept)
@@ -295,15 +285,12 @@ class OutputPrinter:
             self._print(number, self._held[number] + decoder.decode(b"", True))
             self._held[number] = ""
         if self.dropped:
-            self._print(
-                2,
-                "\ndayleaf: %s more of output are not shown\n"
-                % plaintext.format_count(self.dropped, "byte"),
-            )
+            size = format_count(self.dropped, "byte")
+            self._print(2, "\ndayleaf: %s more of output are not shown\n" % size)
             self.dropped = 0
 
     def _print(self, number: int, text: str) -> None:
         if text:
             with contextlib.suppress(OSError, ValueError):  # a closed pipe: the script goes on
-                self._streams[number].write(plaintext.strip_hidden(text))
+                self._streams[number].write(strip_hidden(text))
                 self._streams[number].flush()

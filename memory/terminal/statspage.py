@@ -30,7 +30,7 @@ def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Format the figures of `stats` (`figures.collect_figures`)."""
     calls = value["spend"]["calls"] + value["spend"]["notes"]["calls"]
     if not (value["records"] or value["sessions"] or value["hooks"] or calls):
-        since = value["since"] and " since " + value["since"]
+        since = " since " + value["since"] if value["since"] else ""
         return ['nothing to count yet%s: `dayleaf learn "…"` keeps the first learning' % since]
     parts = (_format_records, _format_pushes, _format_ranks, _format_times, _format_uses)
     out = [line for part in parts for line in part(value, style)]
@@ -66,12 +66,11 @@ def _format_records(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def _format_pushes(value: dict[str, Any], style: screen.Style) -> list[str]:
-    given = "{passages} given with prompts, {passagesUsed} of them used in the same turn"
     total = "{characters:,} characters, {charactersPerSession:,} a session, {tokens:,} tokens"
     texts = {
         "sessions": "{sessions}",
         "prompts": "{prompts}, {promptsGiven} of them given something",
-        "passages": given,
+        "passages": "{passages} given with prompts, {passagesUsed} of them used in the same turn",
         "in all": total,
         "saved": "{tokensSaved:,} tokens, compared with giving all learnings each time",
     }
@@ -145,9 +144,8 @@ def _list_spend(spent: dict[str, Any]) -> list[list[str]]:
 
 
 def _format_calls(spent: dict[str, Any]) -> str:
-    failed = ", %(failed)d failed" % spent if spent["failed"] else ""
-    calls = "%(calls)d of %(mostCalls)d{}, %(callsLeft)d left" % spent
-    return calls.format(failed)
+    failed = ", %(failed)d failed" if spent["failed"] else ""
+    return ("%(calls)d of %(mostCalls)d" + failed + ", %(callsLeft)d left") % spent
 
 
 def _format_days(days: list[dict[str, Any]]) -> list[str]:

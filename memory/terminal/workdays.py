@@ -170,8 +170,8 @@ def _format_strand(
     markdown: bool,
     dated: bool,
 ) -> list[str]:
-    """Format a branch: its results, then what is open; level: of _LEVELS."""
-    most, still, rows = level
+    """Format a branch's results and open items as a level of _LEVELS allows."""
+    most, most_open, rows = level
     name = clip_at_word(one_line(strand.branch), NAME_LENGTH)
     facts = [_format_days(strand)] if dated else []
     facts.append(strand.pull)
@@ -184,7 +184,7 @@ def _format_strand(
     head = " ".join(filter(None, (named, "(%s)" % aside if aside else "")))
     number = " (PR %s)" % strand.pull.rpartition(" ")[2]
     texts = [one_line(line).replace(number, "") for line in strand.came[:most]]
-    texts += [clip_at_word(one_line(line), OPEN_LENGTH) for line in strand.open[:still]]
+    texts += [clip_at_word(one_line(line), OPEN_LENGTH) for line in strand.open[:most_open]]
     texts[0] = head + ": " + texts[0] if head else texts[0]
     lines = []
     for at, text in enumerate(texts):
@@ -291,13 +291,13 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
         sessions.setdefault(_find_session(record), (record, one_line(answers[-1])))
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
     return Glance(
-        place.key,
-        read_branch(place.git),
-        tuple(latest),
-        handoffs.read_current(place),
-        next((hit.record for hit in plans if hit.record.active), None),
-        _count_waiting(place),
-        _list_walls(place, settings, now),
+        workspace=place.key,
+        branch=read_branch(place.git),
+        sessions=tuple(latest),
+        handoff=handoffs.read_current(place),
+        plan=next((hit.record for hit in plans if hit.record.active), None),
+        waiting=_count_waiting(place),
+        walls=_list_walls(place, settings, now),
     )
 
 

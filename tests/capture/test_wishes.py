@@ -241,9 +241,7 @@ def test_the_words_of_three_authors_are_heard_as_often_as_documented():
     """They wrote as developers type, and knew no form (evals/README.md)."""
     path = ROOT / "tests" / "data" / "wishes.jsonl"
     texts = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    plain = {
-        author: share(texts, author=author, lang=("en",), sort=("plain",)) for author in "abc"
-    }
+    plain = {author: share(texts, author=author, lang=("en",), sort=("plain",)) for author in "abc"}
     assert plain["a"] >= 0.9 and plain["b"] >= 0.6 and plain["c"] >= 0.85, plain
     assert share(texts, lang=("de", "ja", "ko", "ru", "zh"), sort=("plain",)) >= 0.7
     assert share(texts, lang=("es", "fr", "it", "pt"), sort=("plain",)) >= 0.45

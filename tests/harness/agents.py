@@ -16,7 +16,7 @@ def stamp(number: int) -> str:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a file of an hour ago, as one whose session has ended."""
+    """Write a file dated an hour back, so that its session counts as ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     os.utime(path, (path.stat().st_mtime - 7200,) * 2)
@@ -73,7 +73,7 @@ PATCH = (
 
 
 def codex_rows(project: str) -> list[tuple[str, dict[str, Any]]]:
-    """A bug that is found, mended and told of."""
+    """Return the rows of a session that finds and mends a bug."""
     return [
         ("session_meta", {"id": ID, "cwd": project, "git": {"branch": "fix/bom"}}),
         said("developer", "You are a coding agent."),
@@ -118,7 +118,7 @@ def codex_rows(project: str) -> list[tuple[str, dict[str, Any]]]:
 def codex(
     home: str, rows: list[tuple[str, dict[str, Any]]], id: str = ID, torn: bool = True
 ) -> Path:
-    """Write a rollout."""
+    """Write a session file (rollout) of Codex and return its path."""
     lines = [
         {"timestamp": stamp(at), "type": kind, "payload": payload}
         for at, (kind, payload) in enumerate(rows)
@@ -157,7 +157,7 @@ def tool_call(
 
 
 def gemini_messages() -> list[dict[str, Any]]:
-    """The same story."""
+    """Return the messages of the session in `codex_rows`, as Gemini keeps them."""
     run = (
         "<untrusted_context>\nOutput: %s\nExit Code: %d\nProcess Group PGID: 7\n"
         "</untrusted_context>"
@@ -259,8 +259,10 @@ def gemini(
     old: bool = False,
     lines: list[Any] | None = None,
 ) -> Path:
-    """Write a chat.  old: as one whole file.  lines: those of the replayable one behind its first,
-    else the messages.
+    """Write a session file (chat) of Gemini and return its path.
+
+    old: as one whole file.  lines: those after the first line of a file to replay, by default the
+    messages.
     """
     head = {"sessionId": id, "startTime": stamp(0), "lastUpdated": stamp(30), "kind": "main"}
     folder = Path(home, ".gemini/tmp/shop")

@@ -12,7 +12,7 @@ BACKENDS = ("index", "delta", "files")
 
 
 def write(place, name, body, **meta):
-    """One record file; returns its path."""
+    """Write one record file and return its path."""
     path = Path(place.path(name))
     path.parent.mkdir(parents=True, exist_ok=True)
     head = "".join("%s: %s\n" % pair for pair in meta.items())
@@ -21,26 +21,26 @@ def write(place, name, body, **meta):
 
 
 def settings(place, **changes):
-    """The defaults with some changes (`recall_limit` for `recall.limit`)."""
+    """Return the default settings with some changes (`recall_limit` for `recall.limit`)."""
     found = config.load(place.home, "", {})
     found.values.update({key.replace("_", "."): value for key, value in changes.items()})
     return found
 
 
 def ids(place, now, text="", **options):
-    """The ids that a query finds."""
+    """Return the ids that a query finds."""
     return [hit.record.id for hit in ask(place, now, text, **options).hits]
 
 
 def ask(place, now, text="", dsn="", **options):
-    """The answer to a query.  dsn: of a database that is asked too."""
+    """Return the answer to a query.  dsn: of a database to ask too."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
     query = question.query_from_options({"query": text, **given}, now, clock.utc)
     return search.recall(place, settings(place), query, now, clock.utc, dsn=dsn)
 
 
 def fill(place):
-    """A small store of every kind in three tiers."""
+    """Write records of every kind in three tiers."""
     write(
         place,
         "p/learnings/jwt.md",
@@ -103,8 +103,9 @@ def fill(place):
 
 
 def shop(place):
-    """A learning, a rule, a script, a doc, a plan and a checkpoint, each under its kind's first
-    letters as id.
+    """Write a learning, a rule, a script, a doc, a plan and a checkpoint.
+
+    Each id begins with the first letters of its kind.
     """
     vault.put(place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match.", id="l-jwt")
     vault.put(place, "p/learnings/keys.md", "Key rotation", "Keys rotate daily.", id="l-keys")

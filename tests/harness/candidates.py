@@ -39,7 +39,7 @@ WORTH = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unver
 
 
 def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", tier="p", **meta):
-    """One candidate made from the text of a file."""
+    """Return one candidate, made from the text of a file."""
     lines = "".join(
         "%s: %s\n" % (key, value)
         for key, value in {"title": "A note", "created": clock.iso(now), **meta}.items()
@@ -57,7 +57,7 @@ def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", 
 
 
 def asked(query="jwt issuer", **weights):
-    """A question whose terms all weigh the same, unless given."""
+    """Return a question; its terms weigh the same, unless a weight is given."""
     sequence = tokeniser.index_terms(query)
     return look.Question(
         {t: weights.get(t, 2.0) for t in sequence}, sequence, 20.0, {t: t for t in sequence}, query
@@ -65,7 +65,7 @@ def asked(query="jwt issuer", **weights):
 
 
 def scored(candidates, question=None, **signals):
-    """(score, parts) of candidates by the whole chain."""
+    """Return (score, parts) of candidates by all steps of the ranking."""
     question = question or asked()
     found = look.compute_features(candidates, question, Expansion())
     parts = rank.score_relevance(candidates, found, question, rank.is_dialogue(candidates, found))

@@ -36,7 +36,7 @@ ALL = os.environ.get("DAYLEAF_TEST_CLIENTS") == "all"
 
 @pytest.fixture(scope="session")
 def claude_bin() -> str:
-    """Path of Claude Code; the test is skipped where it can be had from nowhere."""
+    """Return the path of Claude Code; skip the test if it cannot be installed."""
     return _found(*CLAUDE)
 
 
@@ -57,7 +57,7 @@ def claude_bin() -> str:
 def claude_of(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, str]:
-    """(version, path) of each of the four versions of Claude Code."""
+    """Return (version, path) of each of the four versions of Claude Code."""
     if request.param == NEWEST:
         return NEWEST, _found(*CLAUDE)
     script = _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
@@ -75,19 +75,19 @@ def claude_of(
 
 @pytest.fixture(scope="session")
 def gemini_bin() -> str:
-    """Path of gemini; the test is skipped where it can be had from nowhere."""
+    """Return the path of gemini; skip the test if it cannot be installed."""
     return _found(*GEMINI)
 
 
 @pytest.fixture(scope="session")
 def codex_bin() -> str:
-    """Path of codex; the test is skipped where it can be had from nowhere."""
+    """Return the path of codex; skip the test if it cannot be installed."""
     return _found(*CODEX)
 
 
 @pytest.fixture(scope="session")
 def opencode_bin() -> str:
-    """Path of opencode; the test is skipped where it can be had from nowhere."""
+    """Return the path of opencode; skip the test if it cannot be installed."""
     return _found(*OPENCODE)
 
 

@@ -41,8 +41,9 @@ def spelled(words: Sequence[str]) -> list[str]:
 
 
 def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:
-    """Return a function that runs `dayleaf` as a process: run(*words, stdin=..., cwd=...,
-    VARIABLE=...) -> CompletedProcess.
+    """Return a function that runs `dayleaf` as a process.
+
+    run(*words, stdin=..., cwd=..., VARIABLE=...) -> CompletedProcess.
 
     env: the whole environment, to which a call may add.  project: where it stands if a call names
     no other place.
@@ -65,8 +66,9 @@ def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:
 
 
 def dayleaf(env: dict[str, str], project: str, timeout: float = 60) -> Run:
-    """Return a function that runs `dayleaf` as `process` does, but inside this one, which takes a
-    tenth of the time.
+    """Return a function that runs `dayleaf` within this process, in a tenth of the time.
+
+    It is called like that of `process`.
 
     Environment, directory and the three streams, down to their descriptors, are those that a
     process of its own would have. DAYLEAF_TEST_PROCESSES=1 starts processes after all, which
@@ -136,8 +138,9 @@ def typed(env: dict[str, str], project: str, line: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def _standing(env: dict[str, str], cwd: str) -> Iterator[None]:
-    """Give this process an environment and a directory for a while; `posix` keeps the one that it
-    was started with.
+    """Give this process an environment and a directory for a while.
+
+    `posix` keeps the environment that the process was started with.
     """
     here, before, raw = os.getcwd(), dict(os.environ), dict(posix.environ)
     try:
@@ -158,8 +161,9 @@ def _environ(env: dict[str, str], raw: dict[bytes, bytes]) -> None:
 
 @contextlib.contextmanager
 def _speaking(ends: Sequence[int]) -> Iterator[None]:
-    """Lead the standard streams to other descriptors for a while, as a child of ours sees them
-    too.
+    """Lead the standard streams to other descriptors for a while.
+
+    A child process sees them too.
     """
     before, kept = (sys.stdin, sys.stdout, sys.stderr), [os.dup(number) for number in range(3)]
     for stream in before[1:]:
@@ -228,8 +232,9 @@ def one_line_error(done: subprocess.CompletedProcess[str], status: int) -> str:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process ends within two seconds (a zombie that nobody reaps counts as
-    ended).
+    """Tell whether a process ends within two seconds.
+
+    A zombie that nobody reaps counts as ended.
     """
     for _ in range(100):
         try:

@@ -12,8 +12,9 @@ LINT = (
 
 
 def held(place, session: str, day: str, page: str, **keys: str) -> str:
-    """Write the conversation of a session on a day and return its id.  page: the sections of its
-    turns.
+    """Write the conversation of a session on a day and return its id.
+
+    page: the sections of its turns.
     """
     keys = {
         "kind": "conversation",
@@ -51,8 +52,9 @@ def sessions(place, now, holds=lambda body: True, **keys):
 
 
 def week(place) -> None:
-    """Three sessions that the linter stopped, one that found the right flag of a tool, one that
-    only talked.
+    """Write the conversations of five sessions of a week.
+
+    Three were stopped by the linter, one found the right flag of a tool, one only talked.
     """
     held(
         place,

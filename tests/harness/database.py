@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def server():
-    """The connection string of a server that runs, without the name of a database."""
+    """Yield the connection string of a server that runs, without the name of a database."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: PostgreSQL is not tested")
     folder = tempfile.mkdtemp(
         prefix="dl-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -56,14 +56,14 @@ def server():
 
 @pytest.fixture(scope="session")
 def template(server):
-    """The name of a database with the newest schema."""
+    """Return the name of a database with the newest schema."""
     connected(server + " dbname=postgres", lambda c: c.execute("CREATE DATABASE blank"))
     connected(server + " dbname=blank", migrations.migrate)
     return "blank"
 
 
 def connected(dsn, work):
-    """Do something with a connection, and return what it gives."""
+    """Call `work` with a connection to a database; return its result."""
     import psycopg
 
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -72,7 +72,7 @@ def connected(dsn, work):
 
 @pytest.fixture
 def empty(server):
-    """The connection string of a database without any schema."""
+    """Return the connection string of a database without any schema."""
     name = "t%d" % next(_numbers)
     connected(server + " dbname=postgres", lambda c: c.execute("CREATE DATABASE " + name))
     return "%s dbname=%s" % (server, name)
@@ -80,7 +80,7 @@ def empty(server):
 
 @pytest.fixture
 def dsn(server, template):
-    """The connection string of a database with the newest schema and nothing in it."""
+    """Yield the connection string of a database with the newest schema and nothing in it."""
     name = "t%d" % next(_numbers)
     connected(
         server + " dbname=postgres",
@@ -92,7 +92,7 @@ def dsn(server, template):
 
 @pytest.fixture
 def stranger(tmp_path):
-    """A place on another machine, which holds none of the records."""
+    """Return a place on another machine, which holds none of the records."""
     (tmp_path / "elsewhere" / "work").mkdir(parents=True)
     return layout.locate(
         {"HOME": str(tmp_path / "elsewhere")}, str(tmp_path / "elsewhere" / "work")
@@ -101,7 +101,7 @@ def stranger(tmp_path):
 
 @pytest.fixture
 def loaded(place, dsn):
-    """Load the shared tier of the project: loaded() -> what was done."""
+    """Return a function that loads the shared tier of the project."""
     return lambda tiers="s": rows.set_up_and_load(dsn, place, tiers)
 
 
@@ -122,7 +122,7 @@ def texts(count, seed=1):
 
 @pytest.fixture
 def store(place, loaded, now):
-    """A hundred and fifty records of the shared tier, in both indexes."""
+    """Write 150 records of the shared tier, into both indexes."""
     for number, (title, body) in enumerate(texts(150)):
         write(
             place,

@@ -30,7 +30,7 @@ class Disk:
         self.kept = dict(self.seen)
 
     def play(self, steps: Iterable[Step]) -> None:
-        """Follow the calls of a run."""
+        """Apply the calls of a run."""
         for step in steps:
             path, *more = step.paths
             if step.name in WRITES:

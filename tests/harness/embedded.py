@@ -23,7 +23,7 @@ def names(place, vector, limit: int = 3) -> list[str]:
 
 
 def contents(place) -> dict:
-    """Return what is kept of every record."""
+    """Return the stored chunks of every record by name."""
     found: dict = {}
     with closing(Sidecar(place)) as side:
         for name, *chunk in side.chunks():
@@ -32,7 +32,7 @@ def contents(place) -> dict:
 
 
 def matrix(count: int, dims: int, seed: int = 1, clusters: int = 20):
-    """Clustered vectors of length 1."""
+    """Return clustered vectors of length 1."""
     random = np.random.default_rng(seed)
     centres = random.standard_normal((clusters, dims))
     found = centres[random.integers(0, clusters, count)] + random.standard_normal((count, dims))

@@ -32,7 +32,7 @@ def recent(place, now, count: int = 12) -> None:
 
 
 def planned(store, **more) -> list[tuple[str, str]]:
-    """(id, id it goes into or "") of each change."""
+    """Return (id, id of the record it goes into or "") of each change."""
     return [
         (c.record.id, c.kept.id if c.kept else "")
         for c in housekeeping.plan_upkeep(store, {}, **more).changes

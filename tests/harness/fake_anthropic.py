@@ -59,7 +59,7 @@ BUILTIN_RULES = [
 
 
 def block_text(block: Any) -> str:
-    """All text of a content value: a string, a block or a list of blocks."""
+    """Return all text of a content value: a string, a block or a list of blocks."""
     if isinstance(block, str):
         return block
     if isinstance(block, list):
@@ -74,12 +74,12 @@ def block_text(block: Any) -> str:
 
 
 def sent(body: dict[str, Any]) -> str:
-    """All text of the messages of a request, as the model reads it."""
+    """Return all text of the messages of a request, as the model reads it."""
     return "\n".join(block_text(message["content"]) for message in body["messages"])
 
 
 def tool(name: str, **given: Any) -> dict[str, Any]:
-    """A scripted turn of the model that uses one tool."""
+    """Return a scripted turn of the model that uses one tool."""
     return {"tool_use": [{"name": name, "input": given}]}
 
 
@@ -138,7 +138,7 @@ class Script:
 
 
 def build_message(reply: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    """The complete (non-streaming) Messages API response for a scripted reply."""
+    """Return the complete (non-streaming) Messages API response for a scripted reply."""
     content = reply.get("content")
     if content is None:
         content = []
@@ -179,7 +179,7 @@ def build_message(reply: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]
 
 
 def sse_events(message: dict[str, Any], chunk: int = 40):
-    """The SSE event sequence of a message, as (event name, data) pairs."""
+    """Return the SSE events of a message, as (event name, data) pairs."""
     head = dict(
         message, content=[], stop_reason=None, usage=dict(message["usage"], output_tokens=1)
     )

@@ -13,7 +13,7 @@ YAML = "`pytest` fails without `pyyaml`, which the requirements do not name."
 
 
 def notes(place):
-    """Two checkpoints of two sessions, with three things worth keeping, one of them in both."""
+    """Write checkpoints of two sessions with three things worth keeping, one of them in both."""
     put(
         place,
         "p/checkpoints/c-1.md",

@@ -43,22 +43,22 @@ class Answer:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The object it printed; {} where it printed nothing."""
+        """Return the object that the hook printed, {} for none."""
         return json.loads(self.out) if self.out else {}
 
     @property
     def context(self) -> str:
-        """The text that goes before the model."""
+        """Return the text that the model is given."""
         return self.json.get("hookSpecificOutput", {}).get("additionalContext", "")
 
     @property
     def message(self) -> str:
-        """The text that the user sees."""
+        """Return the text that the user sees."""
         return self.json.get("systemMessage", "")
 
 
 def payload(event: str, variant: str = "", **changes: Any) -> dict[str, Any]:
-    """A payload that the real client sent, with some fields changed."""
+    """Return a payload that the real client sent, with some fields changed."""
     name = f"{event}.{variant}.json" if variant else f"{event}.json"
     return {**json.loads((PAYLOADS / name).read_text()), **changes}
 
@@ -122,8 +122,9 @@ def harmless(answer: Answer) -> Answer:
 def push(
     env: dict[str, str], project: str, name: str, session: str, **fields: Any
 ) -> dict[str, Any]:
-    """Run the hook of an event in a project and return its answer, {} for none.  fields: more of
-    the event.
+    """Run the hook of an event in a project; return its answer, {} for none.
+
+    fields: more of the event.
     """
     event = {"hook_event_name": name, "session_id": session, "cwd": project, **fields}
     done = subprocess.run(

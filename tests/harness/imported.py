@@ -55,7 +55,10 @@ memory.index.postings
 
 
 def imported(python: str, world: dict, script: str, event: dict, *words: str) -> set[str]:
-    """Names of the modules that a process imports before it detaches (which closes its stderr)."""
+    """Return the names of the modules that a process imports before it detaches.
+
+    Detaching closes its stderr.
+    """
     done = subprocess.run(
         [python, "-I", "-S", "-X", "importtime", script, *words],
         env=world,

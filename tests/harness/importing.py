@@ -9,8 +9,9 @@ from memory.core import frontmatter
 
 
 def tree(project):
-    """A tree of reference material in the project, in a directory with a space: put(path, text)
-    writes a file of it.
+    """Return a function that writes files of reference material: put(path, text).
+
+    They lie in a directory of the project with a space in its name.
     """
     root = Path(project, "my ref")
 
@@ -25,12 +26,12 @@ def tree(project):
 
 
 def took(ok):
-    """Import and return what --json says: took(*words)."""
+    """Return a function that imports and returns the answer to --json."""
     return lambda *words: json.loads(ok("import", *map(str, words), "--json"))
 
 
 def kept(place, folder="resources", tier="private"):
-    """Every record file of a folder by its title: (frontmatter, body)."""
+    """Map the title of each record file of a folder to (frontmatter, body)."""
     pages = [
         frontmatter.parse(path.read_bytes())
         for path in Path(getattr(place, tier), folder).rglob("*.md")

@@ -37,7 +37,7 @@ class Run:
 
     @property
     def json(self) -> Any:
-        """The result object of `--output-format json`."""
+        """Return the result object of `--output-format json`."""
         return json.loads(self.stdout)
 
 
@@ -76,7 +76,7 @@ class Lab:
         self.api.__exit__()
 
     def env(self, extra: dict[str, str] | None = None) -> dict[str, str]:
-        """The whole environment of a client: nothing is inherited."""
+        """Return the whole environment of a client; nothing is inherited."""
         return {
             "HOME": str(self.home),
             "PATH": PATH,
@@ -135,15 +135,15 @@ class Lab:
         return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
     def transcripts(self) -> list[Path]:
-        """The client's transcripts, oldest first."""
+        """List the client's transcripts, oldest first."""
         return sorted((self.home / ".claude" / "projects").glob("*/*.jsonl"), key=os.path.getmtime)
 
     def transcript(self) -> list[dict[str, Any]]:
-        """The rows of the newest transcript."""
+        """Return the rows of the newest transcript."""
         return [json.loads(line) for line in self.transcripts()[-1].read_text().splitlines()]
 
     def records(self, kind: str) -> list[Path]:
-        """The files of a kind (a folder's name, such as `learnings`) in the private tier."""
+        """List the files of a kind (a folder's name, such as `learnings`) in the private tier."""
         return sorted((self.store / "workspaces").glob(f"*/{kind}/**/*.md"))
 
     def init_home(self) -> None:
@@ -206,7 +206,7 @@ class Tui:
         ).stdout
 
     def screen(self, history: int = 0) -> str:
-        """What the terminal shows, with `history` lines above it."""
+        """Return what the terminal shows, with `history` lines above it."""
         return self._tmux(
             "capture-pane", "-p", "-t", "c", *(["-S", str(-history)] if history else [])
         )
@@ -232,7 +232,7 @@ class Tui:
         self.keys("Enter")
 
     def pid(self) -> int:
-        """The process id of the client (`env` has exec'd it)."""
+        """Return the process id of the client (`env` has exec'd it)."""
         return int(self._tmux("list-panes", "-t", "c", "-F", "#{pane_pid}").split()[0])
 
     def kill(self) -> None:

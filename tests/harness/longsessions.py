@@ -85,7 +85,7 @@ Shape = Callable[[Lines, int], None]  # adds a turn, of a number, to a session
 
 
 def mended(s: Lines, i: int) -> None:
-    """A check that fails, an edit, the check again, and the cause."""
+    """Add a check that fails, an edit, the check again, and the cause."""
     s.ask("fix case %d of the reader" % i)
     s.run(
         "pytest tests/test_%d.py" % (i % 50),
@@ -98,7 +98,7 @@ def mended(s: Lines, i: int) -> None:
 
 
 def long_prompts(s: Lines, i: int) -> None:
-    """Requests of a page each."""
+    """Add a request of one page."""
     s.ask(
         "Please look at part %d. " % i
         + " ".join(
@@ -110,7 +110,7 @@ def long_prompts(s: Lines, i: int) -> None:
 
 
 def many_files(s: Lines, i: int) -> None:
-    """Other files in each turn."""
+    """Add edits of files that no other turn edits."""
     s.ask("rename the handler of module %d" % i)
     for n in range(6):
         s.edit(
@@ -122,7 +122,7 @@ def many_files(s: Lines, i: int) -> None:
 
 
 def many_commands(s: Lines, i: int) -> None:
-    """Commands that all work, each another one."""
+    """Add commands that all work, each a new one."""
     s.ask("measure run %d" % i)
     for n in range(6):
         s.run("bench/run.sh --case %d --seed %d" % (i, n), "case %d took %d ms\n" % (i, n * 7))
@@ -131,14 +131,14 @@ def many_commands(s: Lines, i: int) -> None:
 
 
 def one_failure(s: Lines, i: int) -> None:
-    """The same command that fails again and again."""
+    """Add the same command that fails again and again."""
     s.ask("try again")
     s.run("make build", "src/server.c:12:3: error: unknown type name 'ring_t'", 2)
     s.say("It still fails.")
 
 
 def same_reply(s: Lines, i: int) -> None:
-    """The same reply each time, of some length."""
+    """Add the same reply each time, of some length."""
     s.ask("go on with the next one")
     s.edit("src/queue.py", "limit = %d" % i, "limit = %d" % (i + 1))
     s.say(
@@ -148,7 +148,7 @@ def same_reply(s: Lines, i: int) -> None:
 
 
 def other_failures(s: Lines, i: int) -> None:
-    """Another tool, another error, another call that works."""
+    """Add another tool, another error, another call that works."""
     s.ask("deploy unit %d" % i)
     s.run(
         "acme%d push --unit u%d --now" % (i % 90, i),
@@ -160,7 +160,7 @@ def other_failures(s: Lines, i: int) -> None:
 
 
 def one_file(s: Lines, i: int) -> None:
-    """Many edits of one file, with words of its own each."""
+    """Add many edits of one file, with words of its own each."""
     s.ask("now let `parse_%d` take a limit" % i)
     s.edit("src/parser.py", "def parse_%d(text): pass" % i, "def parse_%d(text, limit): pass" % i)
     s.edit("src/parser.py", "call_%d()" % i, "call_%d(limit)" % i)
@@ -168,7 +168,7 @@ def one_file(s: Lines, i: int) -> None:
 
 
 def branches(s: Lines, i: int) -> None:
-    """Another branch every few turns."""
+    """Change the branch every few turns."""
     s.ask("continue with topic %d" % (i // 5))
     if not i % 5:
         s.run(
@@ -181,7 +181,7 @@ def branches(s: Lines, i: int) -> None:
 
 
 def commits(s: Lines, i: int) -> None:
-    """A commit in each turn."""
+    """Add a commit in each turn."""
     s.ask("add limit %d and commit" % i)
     s.edit("src/limit%d.py" % (i % 20), "LIMIT = %d" % i, "LIMIT = %d" % (i + 1))
     s.run(
@@ -192,7 +192,7 @@ def commits(s: Lines, i: int) -> None:
 
 
 def agreed(s: Lines, i: int) -> None:
-    """A question, and a yes to it."""
+    """Add a question, and a yes to it."""
     s.ask("yes, do it")
     s.edit("src/step%d.py" % (i % 9), "x = %d" % i, "x = %d" % (i + 1))
     s.say(
@@ -202,7 +202,7 @@ def agreed(s: Lines, i: int) -> None:
 
 
 def reverted(s: Lines, i: int) -> None:
-    """Work that is taken back each time."""
+    """Add work that is taken back each time."""
     s.ask("no, that is wrong, revert it and use a lock instead (%d)" % i)
     s.edit("src/lock%d.py" % (i % 30), "use_ring_%d()" % i, "use_lock_%d()" % i)
     s.run(
@@ -218,7 +218,7 @@ def reverted(s: Lines, i: int) -> None:
 
 
 def steps(s: Lines, i: int) -> None:
-    """One request, and all else the model's work: a turn is a step of it."""
+    """Add one request at first, then a step of the model's work each time."""
     if not i:
         s.ask("port the whole library to the new reader, file by file")
     s.say("Next comes file %d." % i)

@@ -16,8 +16,9 @@ SECRET_HEADERS = {"x-api-key", "x-goog-api-key", "authorization", "cookie"}
 
 
 class FakeServer(ThreadingHTTPServer):
-    """Answers by a script and keeps each request without its secrets; `log`: a file for them
-    too.
+    """Answers by a script and keeps each request without its secrets.
+
+    log: a file for the requests too.
     """
 
     daemon_threads = True

@@ -67,7 +67,7 @@ class Machine:
         return Path(self.place.path(name)).read_text(encoding="utf-8")
 
     def names(self) -> list[str]:
-        """The records that a session may be shown, in all tiers."""
+        """List the records that a session may be shown, in all tiers."""
         return list(self.store.names())
 
     def files(self) -> dict[str, bytes]:
@@ -91,9 +91,7 @@ class Machine:
 
 
 def quiet(every: list[Machine], rounds: int = 6) -> int:
-    """Sync all machines until none has anything to send or take; returns how many rounds that
-    took.
-    """
+    """Sync all machines until nothing is left to send or take; return how many rounds it took."""
     for number in range(1, rounds + 1):
         done = [one.sync() for one in every]
         if not any(report.sent or report.taken for report in done):
@@ -102,8 +100,9 @@ def quiet(every: list[Machine], rounds: int = 6) -> int:
 
 
 class Work:
-    """Random work on machines.  lines: each edit's line.  gone: lines of what was removed for good,
-    which may be nowhere.
+    """Random work on machines.
+
+    lines: each edit's line.  gone: lines of what was removed for good, which may be nowhere.
     """
 
     def __init__(self, every: list[Machine], seed: int):
@@ -166,7 +165,7 @@ class Work:
                 return
 
     def lost(self) -> list[str]:
-        """The lines that stand on no machine although nobody removed them for good."""
+        """List the lines that stand on no machine although nobody removed them for good."""
         text = "\n".join(
             path.read_text("utf-8")
             for one in self.every
@@ -175,7 +174,7 @@ class Work:
         return [line for line in self.lines if line not in text and line not in self.gone]
 
     def doubled(self) -> list[str]:
-        """What stands twice: an id in two records, a line in two records, uses that count twice."""
+        """List what stands twice: ids and lines in two records, uses that count twice."""
         out = []
         for one in self.every:
             found = [one.store.read(name) for name in one.names()]
@@ -193,7 +192,7 @@ class Work:
 
 
 def agree(every: list[Machine]) -> list[str]:
-    """The names of what differs between machines."""
+    """List the names of files that differ between machines."""
     first = every[0].files()
     out = []
     for other in every[1:]:

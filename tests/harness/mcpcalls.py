@@ -12,13 +12,14 @@ from memory.terminal.call import Call
 
 
 def call_of(env: dict[str, str], now: float) -> Call:
-    """What a tool is given."""
+    """Return the call that a tool is given."""
     return Call("mcp", argparse.Namespace(json=True, hook=False, session=""), [], env, now)
 
 
 class Desk:
-    """Tools in a project: desk("recall", query="x") -> what is in the fence; desk.text(…) -> the
-    whole answer.
+    """The tools of the MCP server in a project.
+
+    desk("recall", query="x") -> what is in the fence; desk.text(…) -> the whole answer.
     """
 
     def __init__(self, env: dict[str, str], now: float, tools: Any = mcpserver.TOOLS):

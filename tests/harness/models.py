@@ -101,8 +101,9 @@ class World:
 
 
 def records(count: int, size: int = 3000) -> list[Source]:
-    """Checkpoints of a size in characters, each with a path of its own, best first and newest
-    first.
+    """Return checkpoints of a size in characters, best and newest first.
+
+    Each has a path of its own.
     """
     return [
         Source(
@@ -124,5 +125,5 @@ def records(count: int, size: int = 3000) -> list[Source]:
 
 
 def said(digest) -> list[str]:
-    """The texts of a digest's bullets."""
+    """Return the texts of a digest's bullets."""
     return [bullet.text for bullet in digest.bullets]

@@ -48,7 +48,7 @@ class Newcomer:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of their terminal."""
+        """Return the environment of the newcomer's terminal."""
         return {"HOME": str(self.home), "PATH": self.path, "LANG": "C.UTF-8", "TERM": "xterm"}
 
     def project(self, name: str) -> Path:

@@ -93,7 +93,7 @@ def sign_misses() -> list[records.Record]:
 
 
 def note(name: str, title: str, body: str, tags: str = "", day: int = 1) -> records.Record:
-    """A learning as it is read from its file."""
+    """Return a learning as it is read from its file."""
     data = "---\nid: %s\ntitle: %s\ncreated: 2026-10-%02d\n%s---\n\n%s\n" % (
         name,
         title,
@@ -105,7 +105,7 @@ def note(name: str, title: str, body: str, tags: str = "", day: int = 1) -> reco
 
 
 def sentence(chance: random.Random) -> str:
-    """One fact: who does what, where, with which number."""
+    """Return one fact: who does what, where, with which number."""
     one, two = chance.sample(NOUNS, 2)
     form = chance.choice(
         (
@@ -175,8 +175,9 @@ def planted(
 def near_misses(
     chance: random.Random, base: list[records.Record], count: int
 ) -> list[records.Record]:
-    """Return notes with the words of another one but another number, another file, turned round, or
-    less.
+    """Return notes that differ from another note in one point.
+
+    Another number, another file, words turned round, or fewer words.
     """
     out = []
     for number, record in enumerate(chance.sample(base, count)):

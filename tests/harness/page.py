@@ -27,8 +27,9 @@ OUTCOME = (
 
 
 def stored(home: str, project: str, now: float) -> layout.Place:
-    """Write records of every kind and build the index; returns the place.  home: HOME.  now:
-    seconds since the epoch.
+    """Write records of every kind, build the index, and return the place.
+
+    home: HOME.  now: seconds since the epoch.
     """
     os.makedirs(project, exist_ok=True)
     place = layout.locate({"HOME": home}, project)
@@ -149,8 +150,9 @@ class Book:
 
 
 class Browser:
-    """One that was let in: gets pages with its cookie.  base: the page's folder.  method: by which
-    it opened the address.
+    """A browser that was let in: it gets pages with its cookie.
+
+    base: the page's folder.  method: by which it opened the address.
     """
 
     def __init__(self, site: web.Site, method: str = "GET"):
@@ -165,8 +167,9 @@ class Browser:
         self.cookie = found[1].decode() if found else ""
 
     def head(self, path: str, method: str = "GET", **more: str) -> bytes:
-        """Return a request that is in order but for some headers: `Sec_Fetch_Site="cross-site"`; ""
-        leaves one out.
+        """Return a request that is in order but for some headers.
+
+        Such as `Sec_Fetch_Site="cross-site"`; "" leaves a header out.
         """
         heads = {
             "Host": "127.0.0.1:" + self.port,

@@ -27,7 +27,7 @@ def twins(place, now, count: int = 1) -> None:
 
 
 def texts(place) -> dict[str, bytes]:
-    """Every record in the store by its path, without the archive."""
+    """Return the bytes of every record in the store by path."""
     return {
         str(path): path.read_bytes()
         for _, root in place.tiers()

@@ -14,7 +14,7 @@ LONG_AGO = "2025-01-01"
 
 
 def planted(place, project, env, ok):
-    """One of each sort, and sound records beside them."""
+    """Plant one fault of each sort, and sound records beside them."""
     put(place, "p/learnings/sound.md", "Retries need a jitter", "Or all clients come at once.")
     put(place, "p/learnings/secret.md", "Deploy key", f"line\nThe token is {SECRET}.")
     put(place, "p/learnings/away.md", "Old key", f"Before: {SECRET}")

@@ -12,7 +12,7 @@ from memory.project import claims
 
 
 def note(body, meta=""):
-    """A record with a body and lines of frontmatter."""
+    """Return a record with a body and lines of frontmatter."""
     return records.from_bytes(
         "p/learnings/x.md", ("---\ntitle: t\n%s---\n\n%s\n" % (meta, body)).encode(), 0.0
     )

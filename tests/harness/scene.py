@@ -60,14 +60,14 @@ class Scene(NamedTuple):
             return 1, "", str(error)
 
     def bodies(self) -> set[str]:
-        """What every record says, in the store or as `restore` would bring it back."""
+        """Return what every record says, in the store or as `restore` would bring it back."""
         store = Store(self.place, vault.settings(), self.now)
         return {r.body.strip() for r in store.each()} | {
             store.read(t + "/" + m.away).body.strip() for t, m in store.away().values()
         }
 
     def marks(self) -> set[str]:
-        """The marks of the records that can be found, in the store or its archive."""
+        """Return the marks of the records that can be found, in the store or its archive."""
         text = "\n".join(self.bodies())
         return {
             name
@@ -289,7 +289,7 @@ def prepare(scene: Scene, operation: str) -> None:
 
 
 def visible(scene: Scene) -> dict[str, bytes]:
-    """Every file of the home that is no temporary one and not derived, with its bytes."""
+    """Return the bytes of every file of the home that is not temporary or derived."""
     homes = [home for home in (scene.place.home, scene.top + "/other") if os.path.isdir(home)]
     return {
         path: data
@@ -300,7 +300,7 @@ def visible(scene: Scene) -> dict[str, bytes]:
 
 
 def blobs(steps: list[tracer.Step]) -> set[bytes]:
-    """What a run wrote into each file it opened, complete."""
+    """Return the complete contents that a run wrote into files."""
     found: dict[str, bytes] = {}
     done = set()
     for step in steps:

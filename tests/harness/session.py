@@ -147,7 +147,7 @@ class Session:
             )
 
     def files(self):
-        """The texts of all checkpoints, oldest first."""
+        """Return the texts of all checkpoints, oldest first."""
         return [path.read_text("utf-8") for path in self.where()]
 
     def where(self):
@@ -157,11 +157,11 @@ class Session:
         )
 
     def talks(self):
-        """The files of all conversations."""
+        """List the files of all conversations."""
         return sorted(Path(self.place.private, "conversations").glob("*/*.md"))
 
     def talk(self):
-        """The text of the session's one conversation."""
+        """Return the text of the session's one conversation."""
         (path,) = self.talks()
         return path.read_text("utf-8")
 

@@ -12,7 +12,7 @@ def source(
 
 
 def log() -> str:
-    """A pasted log of 600 lines without a blank one; two of them report what went wrong."""
+    """Return a pasted log of 600 lines; two of them report what went wrong."""
     lines = [
         "2026-11-20 14:%02d:%02d INFO worker processed job id=%d in %dms"
         % (i // 60 % 60, i % 60, 1000 + i, 10 + i % 30)

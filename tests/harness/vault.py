@@ -88,7 +88,7 @@ def found(place, words, now, **options) -> list[str]:
 
 
 def assert_twins(place, now, monkeypatch):
-    """Both inverters write the same bytes; return the assembly."""
+    """Check that both inverters write the same bytes; return the assembly."""
     twins = []
     for inverter in (postings.LoopInverter, postings.NumpyInverter):
         monkeypatch.setattr(assembly, "_make_inverter", lambda found, make=inverter: make())
@@ -99,7 +99,7 @@ def assert_twins(place, now, monkeypatch):
 
 
 def settings(**changes):
-    """The default settings with some changed: `load_top=5` sets `load.top`."""
+    """Return the default settings with some changed: `load_top=5` sets `load.top`."""
     found = config.Config(dict(config.DEFAULTS), {}, [])
     for key, value in changes.items():
         found.values[key.replace("_", ".", 1)] = value
@@ -126,7 +126,9 @@ def snapshot(folder) -> dict[str, bytes]:
 
 
 def chain(place):
-    """a -> b -> c -> a, b has a script, c names what is not there, and one record stands alone."""
+    """Write linked records: a -> b -> c -> a, and one that stands alone.
+
+    b has a script; c names what is not there."""
     put(place, "p/learnings/a.md", "Alpha", "x", id="l-a", links="[related_to: l-b]")
     put(
         place, "p/learnings/b.md", "Beta", "x", id="l-b", links="[related_to: l-c, has_script: s-1]"

@@ -63,7 +63,7 @@ class _Simulation:
         return done.stdout
 
     def store(self, now: float) -> Store:
-        """The records at an instant."""
+        """Return the store at an instant."""
         return Store(self.place, self.settings, now)
 
     def say(self, lines: list[str]) -> str:
@@ -172,9 +172,7 @@ class _Simulation:
             self.undone += 1
 
     def restorable(self, now: float) -> set[str]:
-        """Every line of every record: in the store, as restore would bring it back, on another
-        branch.
-        """
+        """Return every line of every record: stored, restorable, or on another branch."""
         store = self.store(now)
         found = {line for record in store.each() for line in record.body.split("\n")}
         for letter, move in store.away().values():

@@ -11,7 +11,7 @@ from memory.project.otherfiles import Skip
 
 
 def list_readers(known: Sequence[str] = ()) -> dict[str, Agent]:
-    """Return the agents' readers by name; known: directories of sessions."""
+    """Map each agent's name to its reader, given `known` directories."""
     return {agent.name: agent for agent in (codex.Codex(), geminicli.GeminiCli(known))}
 
 

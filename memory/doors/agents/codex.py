@@ -21,12 +21,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from memory.doors.agents.otheragents import (
-    AgentSession,
-    as_object,
-    join_text,
-    parse_object,
-)
+from memory.doors.agents.otheragents import AgentSession, as_object, join_text, parse_object
 
 SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
 ARGUMENTS_LIMIT = 1 << 20  # characters of a call's arguments
@@ -96,11 +91,11 @@ def _is_unattended(meta: dict[str, Any]) -> bool:
     return meta.get("source") in ("exec", "mcp") or program.startswith(("codex_exec", "codex_sdk"))
 
 
-def _remove_turns(session: AgentSession, turns: object) -> None:
+def _remove_turns(session: AgentSession, number: object) -> None:
+    """Remove the last turns, which the user took back."""
     requests = [at for at, row in enumerate(session.rows) if "promptSource" in row]
-    if isinstance(turns, int) and turns > 0:
-        removed = requests[-turns:]
-        del session.rows[removed[0] if removed else 0 :]
+    if isinstance(number, int) and number > 0:
+        del session.rows[next(iter(requests[-number:]), 0) :]
 
 
 def _add_completed(session: AgentSession, item: dict[str, Any], calls: Collection[object]) -> None:
@@ -242,11 +237,8 @@ def _add_changes(session: AgentSession, call: str, changes: Iterable[tuple[str, 
 def _find_tool_uses(session: AgentSession, call: str) -> list[dict[str, Any]]:
     contents = [row["message"]["content"] for row in session.rows[-256:]]
     blocks = [content[0] for content in contents if isinstance(content, list)]
-    return [
-        block
-        for block in blocks
-        if block["type"] == "tool_use" and block["id"].split("#")[0] == call
-    ]
+    uses = [block for block in blocks if block["type"] == "tool_use"]
+    return [use for use in uses if use["id"].split("#")[0] == call]  # CALL#NUMBER
 
 
 def _parse_output(result: object) -> tuple[str, int | None]:

@@ -19,15 +19,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.core import files
-from memory.doors.agents.otheragents import (
-    AgentSession,
-    as_object,
-    join_text,
-    parse_object,
-)
+from memory.doors.agents.otheragents import AgentSession, as_object, join_text, parse_object
 
 ROOT_BYTES = 1 << 16  # of a file that names a directory
-# a message that the client itself adds; the lines around a result; a command's printed output
+# a message that the client itself adds; a command's exit status; the lines around a result; a
+# command's printed output
 _CLIENT_MESSAGE = re.compile(r"\s*<(?:session_context|system-reminder|loaded_context)\b")
 _EXIT_STATUS = re.compile(r"^Exit Code: (-?\d{1,5})$", re.M)
 _FRAME = re.compile(r"\A<untrusted_context>\n|\n</untrusted_context>\Z")
@@ -65,18 +61,15 @@ class GeminiCli:
             names = [
                 name for name in files.list_folder(folder) if name.endswith((".json", ".jsonl"))
             ]
-            yield from (
-                folder + name
-                for name in sorted(names, key=lambda name: (name.endswith(".jsonl"), name))
-            )
+            names.sort(key=lambda name: (name.endswith(".jsonl"), name))
+            yield from (folder + name for name in names)
 
     def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
         """Parse a chat, None for a subagent's or an invalid one."""
         chat = _replay_lines(data) if path.endswith(".jsonl") else parse_object(data)
         id, messages = chat.get("sessionId"), chat.get("messages")
-        if not isinstance(id, str) or not isinstance(messages, list):
-            return None
-        if chat.get("kind") == "subagent":
+        is_subagent = chat.get("kind") == "subagent"
+        if not isinstance(id, str) or not isinstance(messages, list) or is_subagent:
             return None
         project_hash = str(chat.get("projectHash") or "")
         session = AgentSession(id, _find_directory(path, project_hash, env, self._known))
@@ -125,18 +118,21 @@ def _hash_directory(directory: str) -> str:
     return hashlib.sha256(directory.encode("utf-8", "replace")).hexdigest()
 
 
-def _find_directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
-    """Return the directory in which a chat was started, "" if unknown."""
+def _find_directory(path: str, hashed: str, env: dict[str, str], known: dict[str, str]) -> str:
+    """Return the directory in which a chat was started, "" if unknown.
+
+    hashed: its hash in the chat.  known: directories by hash.
+    """
     project = path.rpartition("/chats/")[0]
     root = _read_text(project + "/.project_root").strip()
     if root:
         return root
-    known = parse_object(_read_text(_find_home(env) + "/projects.json").encode())
+    listed = parse_object(_read_text(_find_home(env) + "/projects.json").encode())
     folder = project.rpartition("/")[2]
-    for directory, name in as_object(known.get("projects")).items():
+    for directory, name in as_object(listed.get("projects")).items():
         if name == folder or hashed == _hash_directory(directory):
             return directory
-    return hashes.get(hashed) or hashes.get(folder, "")
+    return known.get(hashed) or known.get(folder, "")
 
 
 def _read_text(path: str) -> str:

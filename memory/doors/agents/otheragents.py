@@ -81,7 +81,7 @@ class RowReader:
         return next((str(row["timestamp"]) for row in self.rows), "")
 
     def agents(self, path: str, env: dict[str, str]) -> list[str]:
-        """Return no subagents, which other agents do not record apart."""
+        """Return nothing: other agents keep no files of subagents."""
         return []
 
 
@@ -185,7 +185,7 @@ class AgentSession:
         )
 
     def add_message(self, role: str, text: str) -> None:
-        """Add a message that is not empty; role: `user` or `assistant`."""
+        """Add a message of `user` or `assistant`, unless it is empty."""
         if not text.strip():
             return
         if role == "user":
@@ -197,12 +197,11 @@ class AgentSession:
 
     def add_call(self, call: str, tool: str, given: dict[str, Any]) -> None:
         """Add a tool call, with the client's names of tool and arguments."""
-        self._add_row(
-            "assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}]
-        )
+        block = {"type": "tool_use", "id": call, "name": tool, "input": given}
+        self._add_row("assistant", call, [block])
 
     def add_todos(self, call: str, steps: list[Any], key: str) -> list[dict[str, Any]]:
-        """Add a call that writes tasks, and return them; key: of a task's text."""
+        """Add a call that writes tasks; return them.  `key` leads to a task's text."""
         todos = [
             {"content": str(step.get(key) or ""), "status": step.get("status")}
             for step in steps
@@ -218,23 +217,19 @@ class AgentSession:
 
         data: the client's structured result.  refused: the user rejected the call.
         """
-        self._add_row(
-            "user",
-            call,
-            [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": call,
-                    "content": REFUSED if refused else text,
-                    "is_error": failed or refused,
-                }
-            ],
-            **({} if data is None else {"toolUseResult": data}),
-            **({"toolDenialKind": "user-rejected"} if refused else {}),
-        )
+        block = {
+            "type": "tool_result",
+            "tool_use_id": call,
+            "content": REFUSED if refused else text,
+            "is_error": failed or refused,
+        }
+        more = {} if data is None else {"toolUseResult": data}
+        if refused:
+            more["toolDenialKind"] = "user-rejected"
+        self._add_row("user", call, [block], **more)
 
     def add_command_result(self, call: str, output: str, status: int | None) -> None:
-        """Add a command's result; status: exit status, None if unknown."""
+        """Add a command's result; its exit `status` is None if unknown."""
         self.add_result(call, ("Exit code %d\n" % status if status else "") + output, bool(status))
 
     def full_path(self, path: str) -> str:
@@ -256,7 +251,7 @@ def format_timestamp(value: object) -> str:
 
 
 def join_text(content: object) -> str:
-    """Return a message's text; content: one text, or a list of parts."""
+    """Return a message's text, made of one text or a list of parts."""
     if isinstance(content, list):
         texts = [part if isinstance(part, str) else as_object(part).get("text") for part in content]
         return "\n".join(text for text in texts if isinstance(text, str) and text)

@@ -48,7 +48,7 @@ class Arg(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool for the model; reads: whether it only reads."""
+    """A tool for the model; `reads` tells whether it only reads."""
 
     says: str
     args: tuple[Arg, ...]
@@ -80,9 +80,8 @@ def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
 
 def _make_unknown_error(name: str, key: str, known: Mapping[str, Arg]) -> UsageError:
     takes = "it takes " + (", ".join(known) or "nothing")
-    return UsageError(
-        "%s takes no '%s'; %s" % (name, clip_input(key), suggest_word(key[:80], known, takes))
-    )
+    advice = suggest_word(key[:80], known, takes)
+    return UsageError("%s takes no '%s'; %s" % (name, clip_input(key), advice))
 
 
 def _read_argument(name: str, arg: Arg, value: Any) -> Any:
@@ -283,10 +282,8 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
     """Run a tool; raise DayleafError with a message for the model."""
     tool = tools.get(name)
     if tool is None:
-        raise UsageError(
-            "no tool '%s'; %s"
-            % (clip_input(name), suggest_word(name[:80], tools, "there are " + ", ".join(tools)))
-        )
+        advice = suggest_word(name[:80], tools, "there are " + ", ".join(tools))
+        raise UsageError("no tool '%s'; %s" % (clip_input(name), advice))
     values = read_arguments(tool, name, given or {})
     verb, *words = permissions.TOOLS[name]
     if name == "remember" and values.get("kind") == "checkpoint":
@@ -304,14 +301,12 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
     if refused:
         raise UsageError(refused)
     try:
-        told = tool.run(call, values)
+        answer = tool.run(call, values)
     except PersonsRecord as error:
-        return mcptools.suggest_change(
-            call, error, [verb, *words, *(str(value) for value in values.values())]
-        )
-    return told._replace(
-        block=redactor.clean_file_names(told.text(), call.settings, call.place.key)
-    )
+        typed = [verb, *words, *map(str, values.values())]
+        return mcptools.suggest_change(call, error, typed)
+    block = redactor.clean_file_names(answer.text(), call.settings, call.place.key)
+    return answer._replace(block=block)
 
 
 _SCHEMAS: dict[str, dict[str, Any]] = {
@@ -425,6 +420,5 @@ def call_or_error(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
         return without_surrogates(one_line(str(error)))
     except Exception as error:
         boundary.log_failure(env, "mcp", error)
-        return (
-            "a bug in dayleaf (%s); `dayleaf doctor` in a terminal says more" % type(error).__name__
-        )
+        kind = type(error).__name__
+        return "a bug in dayleaf (%s); `dayleaf doctor` in a terminal says more" % kind

@@ -44,6 +44,7 @@ Arguments = Mapping[str, Any]
 # set when the server ends, to end a running script
 STOP_EVENT = threading.Event()
 BODY_UNITS = 24_000  # UTF-16 units of one record's text
+KEY_UNITS, MIN_BODY_UNITS = 16, 80
 OUTPUT_CHARS = 20_000  # of each stream of a script
 MOST_PAST = 5  # occurrences, and forms of an invocation
 DISTILLED_HITS, MOST_HITS = 20, 50  # records to distill, records of one search
@@ -155,8 +156,8 @@ def _make_answer(found: RecallResult, words: str) -> ToolAnswer:
     ]
     left = MODEL_UNITS - fence.overhead("recall") - count_utf16(to_json(value))
     for at, (row, each) in enumerate(rows):
-        room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
-        if row.get("passage") or room <= 80:
+        room = min(ITEM_UNITS, left // (len(rows) - at)) - KEY_UNITS
+        if row.get("passage") or room <= MIN_BODY_UNITS:
             continue
         body = fence.clip_utf16(fence.clean(each.body).strip(), room)
         if body:
@@ -186,11 +187,10 @@ def distill(call: Call, given: Arguments) -> ToolAnswer:
         digests.build_sources(found),
         settings,
         call.env,
-        call.place.home,
-        call.place.cache,
-        call.now,
-        None,
-        max_tokens,
+        home=call.place.home,
+        cache_dir=call.place.cache,
+        now=call.now,
+        max_tokens=max_tokens,
     )
     value = {
         "bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets],
@@ -305,10 +305,8 @@ def _read_body(found: Record, wanted: str) -> dict[str, Any]:
     section = sections.find(listed, wanted) if wanted else None
     if wanted and section is None:
         headings = ", ".join(clip_input(each.path) for each in listed[:12] if each.path)
-        raise UsageError(
-            "%s has no section '%s'; it has %s"
-            % (found.id, clip_input(wanted), headings or "no headings")
-        )
+        row = (found.id, clip_input(wanted), headings or "no headings")
+        raise UsageError("%s has no section '%s'; it has %s" % row)
     text = sections.text(found.body, section) if section else found.body
     others = listed[:200] if count_utf16(text) > BODY_UNITS else ()
     return {
@@ -327,16 +325,14 @@ def get_resource(call: Call, given: Arguments) -> ToolAnswer:
         raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
     state = material.compare_with_source(found, place)
     found = clean_record(found, call.settings, place.key)
-    return _clean_answer(
-        "resource",
-        {
-            **_describe_record(call, found, place),
-            "type": material.resource_type(found),
-            "state": state.word,
-            "why": state.why,
-            **_read_body(found, given.get("section", "")),
-        },
-    )
+    value = {
+        **_describe_record(call, found, place),
+        "type": material.resource_type(found),
+        "state": state.word,
+        "why": state.why,
+        **_read_body(found, given.get("section", "")),
+    }
+    return _clean_answer("resource", value)
 
 
 def index_status(call: Call, given: Arguments) -> ToolAnswer:
@@ -411,18 +407,12 @@ def remember(call: Call, given: Arguments) -> ToolAnswer:
             accepted = store.edit(existing.name, changes)
             return _answer_written(call, store, accepted, "already there, accepted now")
         return _answer_kept(call, store, existing, "already there")
+    extra = {"accepted": False, **_version_fields(given)}
     kept = store.add(
-        "learning",
-        title,
-        text + "\n",
-        tags=tags,
-        source="agent",
-        session=session,
-        extra={"accepted": False, **_version_fields(given)},
+        "learning", title, text + "\n", tags=tags, source="agent", session=session, extra=extra
     )
-    return _answer_written(
-        call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
-    )
+    done = "a candidate: the user can accept it with `dayleaf review` in a terminal"
+    return _answer_written(call, store, kept, done)
 
 
 def _write_note(call: Call, store: Store, text: str) -> ToolAnswer:
@@ -474,14 +464,9 @@ def add_resource(call: Call, given: Arguments) -> ToolAnswer:
     existing = material.find_resource(store, source.path, layout.PRIVATE)
     if existing:
         return _answer_kept(call, store, existing, "already there")
-    kept = material.add_resource(
-        store,
-        source,
-        given.get("type") or material.guess_type(source),
-        layout.PRIVATE,
-        one_line(given.get("title", "")),
-        {"source": "agent", "extra": _version_fields(given)},
-    )
+    kind, title = given.get("type") or material.guess_type(source), given.get("title", "")
+    extra = {"source": "agent", "extra": _version_fields(given)}
+    kept = material.add_resource(store, source, kind, layout.PRIVATE, one_line(title), extra)
     done = "kept"
     if material.resource_type(kept) == "script":
         done += "; a script, which waits for the user's approval"
@@ -502,7 +487,7 @@ def feedback(call: Call, given: Arguments) -> ToolAnswer:
 
 
 def suggest_change(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolAnswer:
-    """Store a change of a person's record as a suggestion."""
+    """Store a refused change of a person's record as a suggestion."""
     from memory.knowledge import suggestions
 
     store = call.store()

@@ -39,11 +39,9 @@ def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> 
 
 def read_registration(env: dict[str, str]) -> str:
     """Return the program registered with the client, "" for none."""
-    path = (
-        env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
-    ) + "/.claude.json"
+    folder = env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
     try:
-        value: Any = fastjson.parse(files.read(path, CONFIG_LIMIT))
+        value: Any = fastjson.parse(files.read(folder + "/.claude.json", CONFIG_LIMIT))
     except (FileNotFoundError, ValueError):
         return ""
     for key in ("mcpServers", SERVER, "command"):
@@ -93,6 +91,5 @@ def register(env: dict[str, str], on: bool) -> str:
             "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
             % (shlex.join(words), one_line(why)[:200])
         )
-    return "Claude Code %s `dayleaf mcp` from its next session on" % (
-        "starts" if on else "no longer starts"
-    )
+    starts = "starts" if on else "no longer starts"
+    return "Claude Code %s `dayleaf mcp` from its next session on" % starts

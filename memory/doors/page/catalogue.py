@@ -41,9 +41,8 @@ SETTLED = 2_000_000_000  # ns; a younger file may change again without a new tim
 class Card(NamedTuple):
     """The fields of a record that the lists show.
 
-    until: end of its time.  session, branch, author: "" for none.  again: a checkpoint
-    without news.  is_handoff: a handoff, current or earlier.  said: the day of the user's wish, ""
-    for other records.  end: its kind as an end of a link, such as `script`.
+    until: end of its time.  session, branch, author: "" for none.  again: a checkpoint without
+    news.  said: the day of the user's wish, "" for other records.  end: kind as an end of a link.
     """
 
     name: str
@@ -122,7 +121,7 @@ class Catalogue:
         )
 
     def sessions(self) -> dict[str, list[Card]]:
-        """Return the checkpoints, conversations and notes by session."""
+        """Map each session to its checkpoints, conversations and notes."""
         return dict(self.derive("sessions", self._group_by_session))
 
     def _group_by_session(self) -> dict[str, list[Card]]:
@@ -146,7 +145,7 @@ class Catalogue:
             return found[1]
 
     def find_names(self, words: str) -> set[str]:
-        """Return the names of the records that hold all words, by the index."""
+        """Look up the names of the records that hold all words."""
         sought = [[t for t, _ in tokeniser.expand(raw)] for raw in tokeniser.split(words)[:16]]
         left: set[str] | None = None
         with suppress(IndexFault), closing(at_prompt.open_or_build_index(self._place)) as found:
@@ -190,7 +189,7 @@ class Catalogue:
         listed: Iterable[tuple[str, int, int]],
         read: Callable[[str, str, bool], Any],
     ) -> None:
-        """Update what is known of files: read new and changed ones, forget missing ones.
+        """Read new and changed files, and forget missing ones.
 
         listed: (name, size, mtime in ns) of the files.  read: called with a file's name, its size
         and time as text, and whether it is older than SETTLED.
@@ -258,9 +257,9 @@ class Catalogue:
                     path: "you" if address == me else one_line(who, 60)
                     for path, (who, address, _) in repository.authors().items()
                 }
-        return self._writers.get(
-            "%s%s" % (self._place.shared[len(self._place.root) + 1 :], name[1:]), ""
-        )
+        # a name: letter of the tier, path
+        path = self._place.shared[len(self._place.root) + 1 :] + name[1:]
+        return self._writers.get(path, "")
 
 
 def make_card(record: Record) -> Card:
@@ -269,23 +268,23 @@ def make_card(record: Record) -> Card:
         return one_line(value, 200) if isinstance(value, str) else ""
 
     return Card(
-        record.name,
-        record.id,
-        record.kind,
-        one_line(record.title, 300),
-        record.created,
-        max(record.created, clock.parse(text("until")) or 0.0),
-        text("session"),
-        text("branch"),
-        text("speaker") or text("author"),
-        record.source,
-        record.accepted,
-        record.active,
-        list(dict.fromkeys((*record.topics, *record.tags))),
-        record.kind == "checkpoint" and handoffs.is_repetition(record),
-        handoffs.is_handoff(record),
-        text(wishes.SAID) if record.kind == "rule" else "",
-        record.end,
+        name=record.name,
+        id=record.id,
+        kind=record.kind,
+        title=one_line(record.title, 300),
+        created=record.created,
+        until=max(record.created, clock.parse(text("until")) or 0.0),
+        session=text("session"),
+        branch=text("branch"),
+        author=text("speaker") or text("author"),
+        source=record.source,
+        accepted=record.accepted,
+        active=record.active,
+        labels=list(dict.fromkeys((*record.topics, *record.tags))),
+        again=record.kind == "checkpoint" and handoffs.is_repetition(record),
+        is_handoff=handoffs.is_handoff(record),
+        said=text(wishes.SAID) if record.kind == "rule" else "",
+        end=record.end,
     )
 
 
@@ -306,6 +305,6 @@ def count_given(session: str, rows: Iterable[dict[str, Any]]) -> GivenRecords:
 
 
 def matches_words(card: Card, words: str, names: set[str]) -> bool:
-    """Tell whether a card or its record has all words; names: such records."""
+    """Tell whether a record has all words, in its card or as one of `names`."""
     text = " ".join((card.title, *card.labels)).lower()
     return card.name in names or all(word in text for word in words.lower().split())

@@ -49,12 +49,12 @@ class Contents(NamedTuple):
 
 @lru_cache(4)
 def read_template(name: str) -> str:
-    """Return a file of the folder `templates`; name: never from a request."""
+    """Return a template's text; `name` must never come from a request."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def read_contents(place: Place, settings: Config, now: float, private: bool) -> Contents:
-    """Return the records to export, without secrets; private: of all tiers."""
+    """Return the records to export, without secrets; `private` takes all tiers."""
     found = list(Store(place, settings, now).each())
     kept = [
         _redact_record(record, settings) for record in found if private or record.tier == SHARED
@@ -66,7 +66,7 @@ def read_contents(place: Place, settings: Config, now: float, private: bool) -> 
     return Contents(
         layout.project_name(place.key),
         now,
-        sorted(map(_choose_record, groups.values()), key=lambda one: -one.created),
+        sorted(map(_choose_for_session, groups.values()), key=lambda one: -one.created),
         sorted(kept, key=lambda one: (one.kind, -one.created, one.id)),
         len(found) - len(kept),
         private,
@@ -91,7 +91,7 @@ def find_session(record: Record) -> str:
     return session if isinstance(session, str) and session else record.id
 
 
-def _choose_record(group: Sequence[Record]) -> Record:
+def _choose_for_session(group: Sequence[Record]) -> Record:
     name = timeline.choose_card([catalogue.make_card(record) for record in group]).name
     return next(record for record in group if record.name == name)
 
@@ -101,17 +101,15 @@ def render_page(shown: Contents) -> str:
     style, script = read_template("page.css"), read_template("export.js")
     policy = "default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'"
     offset = clock.local_offset
+    day = clock.day(shown.now + offset(shown.now))
+    number = format_count(len(shown.records), "record")
+    also = ", including private ones" if shown.private else ""
     return Template(read_template("export.html")).substitute(
         policy=policy % (_hash_text(script), _hash_text(style)),
         style=style,
         script=script,
         workspace=escape(shown.workspace),
-        about="written %s · %s%s"
-        % (
-            clock.day(shown.now + offset(shown.now)),
-            format_count(len(shown.records), "record"),
-            ", including private ones" if shown.private else "",
-        ),
+        about="written %s · %s%s" % (day, number, also),
         sessions=_render_sessions(shown.sessions, offset),
         records="\n".join(_render_record(record, offset) for record in shown.records),
     )
@@ -132,10 +130,8 @@ def _render_sessions(sessions: Sequence[Record], offset: clock.Offset) -> str:
     ):
         articles = "".join(_render_session(record, offset) for record in group)
         days += '<section class="day"><h2>%s</h2>%s</section>\n' % (format_day(day), articles)
-    return '<details id="sessions" open><summary>%s</summary>\n%s</details>' % (
-        format_count(len(sessions), "session"),
-        days,
-    )
+    number = format_count(len(sessions), "session")
+    return '<details id="sessions" open><summary>%s</summary>\n%s</details>' % (number, days)
 
 
 def format_day(day: str) -> str:

@@ -118,7 +118,7 @@ class Pages:
         return fresh
 
     def update(self, live: bool = False) -> None:
-        """Refresh index and catalogue after an answer; live: while typing."""
+        """Refresh the catalogue after an answer; after a `live` one, the index too."""
         is_old = live and self.now - self._opened > TYPED
         if self._searcher is None or is_old:
             self._reopen_index()
@@ -126,7 +126,7 @@ class Pages:
             self.catalogue.refresh()
 
     def _open_index(self, live: bool) -> search.Searcher:
-        """Return the index, opened again if old; live: a query is being typed."""
+        """Return the index, opened again if old, but not for a `live` query."""
         is_old = not live and self.now - self._opened > OLD
         return self._reopen_index() if self._searcher is None or is_old else self._searcher
 
@@ -167,9 +167,8 @@ class Pages:
     # ---- sessions
 
     def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
-        """Return the page of sessions by day; after: an entry's mark."""
-        now = self.now
-        offset = clock.local_offset
+        """Return the page of sessions by day, of those older than the mark `after`."""
+        now, offset = self.now, clock.local_offset
         entries = timeline.filter_entries(self.catalogue, wanted, offset)
         slice_ = timeline.make_slice(entries, after, PAGE_SIZE)
         days: dict[str, list[dict[str, Any]]] = {}
@@ -213,17 +212,11 @@ class Pages:
 
     def _make_entry(self, store: Store, entry: Entry) -> dict[str, Any] | None:
         """Return an entry for the timeline, None if its file is gone."""
-        card = (
-            timeline.choose_card(entry.cards) if entry.kind == timeline.SESSION else entry.cards[0]
-        )
-        read = _read_records(store, [card.name])
+        read = _read_records(store, [timeline.choose_card(entry.cards).name])
         if not read:
             return None
-        return {
-            **_summarize_session(entry.cards, read[0]),
-            "kind": entry.kind,
-            "author": entry.author,
-        }
+        summary = _summarize_session(entry.cards, read[0])
+        return {**summary, "kind": entry.kind, "author": entry.author}
 
     def _read_session(self, id: str) -> list[Record]:
         names = [card.name for card in self.catalogue.cards() if card.session == id]
@@ -234,12 +227,12 @@ class Pages:
         """Return a session's page: checkpoints, conversation, given records."""
         read = self._read_session(id)
         checkpoints = sorted(_filter_kind(read, "checkpoint"), key=lambda r: -r.created)
-        telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
+        with_news = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
         talked = next(iter(_filter_kind(read, "conversation")), None)
         events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        newest = telling[0] if telling else talked
+        newest = with_news[0] if with_news else talked
         dated = [record for record in read if record.kind in DATED_KINDS]
         if newest:
             what = _summarize_session([catalogue.make_card(record) for record in dated], newest)
@@ -252,7 +245,7 @@ class Pages:
             talk=talked,
             note=next(iter(_filter_kind(read, "note")), None),
             what=what,
-            checkpoints=telling,
+            checkpoints=with_news,
             others=[record for record in read if record.kind not in DATED_KINDS],
             exchanges=talk.list_exchanges(talked) if talked else [],
             events=events,
@@ -374,11 +367,13 @@ class Pages:
             if card.kind in ("learning", "rule"):
                 groups["wish" if card.said else card.kind].append(card)
         names = self.catalogue.find_names(words) if words else set()
+        cards = groups[section]
+        if words:
+            cards = [card for card in cards if catalogue.matches_words(card, words, names)]
+        if state:
+            cards = [card for card in cards if card.accepted == (state == "kept")]
         found = [
-            Entry(card.created, card.created, card.id, card.kind, "", "", (card,))
-            for card in groups[section]
-            if (not words or catalogue.matches_words(card, words, names))
-            and (not state or card.accepted == (state == "kept"))
+            Entry(card.created, card.created, card.id, card.kind, "", "", (card,)) for card in cards
         ]
         part = timeline.make_slice(sorted(found, key=lambda e: (-e.at, e.key)), after, PAGE_SIZE)
         return self._make_sheet(
@@ -447,10 +442,8 @@ class Pages:
             store, (c.name for c in cards if c.kind == "rule" or c.end == "script")
         )
         waiting = [one for one in map(self._make_waiting, deciding) if one]
-        candidates = sorted(
-            (c for c in cards if c.kind == "learning" and not c.accepted),
-            key=lambda c: (-c.created, c.id),
-        )
+        candidates = [c for c in cards if c.kind == "learning" and not c.accepted]
+        candidates.sort(key=lambda c: (-c.created, c.id))
         return self._make_sheet(
             "waiting",
             "Waiting for you",
@@ -492,8 +485,7 @@ class Pages:
 
     def stats(self) -> Sheet:
         """Return the page of charts."""
-        now = self.now
-        offset = clock.local_offset
+        now, offset = self.now, clock.local_offset
         figures = self.catalogue.derive(
             "charts",
             lambda: plots.make_figures(self.catalogue, self.place, now, offset),
@@ -539,7 +531,7 @@ def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     """Return what lists show of a session or a record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
     summary = {
-        "id": session if isinstance(session, str) and session else record.id,
+        "id": find_session(record),
         "record": record.id,
         "by_hand": not session or record.kind not in DATED_KINDS,
         "title": one_line(record.title),

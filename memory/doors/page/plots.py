@@ -57,6 +57,7 @@ def make_periods(first: float, now: float, offset: clock.Offset) -> Periods:
     """Return the days, weeks or months from an instant until now."""
     end, first = clock.midnight(now, offset, -1), min(first, now)
     if now - first <= DAYS * clock.DAY:
+        # two weeks at least
         day = min(clock.midnight(first, offset), clock.midnight(now, offset, 13))
         return Periods("day", _list_starts(day, end, 1, offset), end, offset)
     if now - first <= WEEKS * 7 * clock.DAY:
@@ -75,7 +76,7 @@ def _list_starts(start: float, end: float, step: int, offset: clock.Offset) -> l
 
 
 class Column(NamedTuple):
-    """One period of a chart; values: one of each series."""
+    """One period of a chart, with a value of each series."""
 
     label: str
     last_day: str
@@ -83,7 +84,7 @@ class Column(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart; names: of the series, the first includes the others."""
+    """A chart of named series; the first one includes the others."""
 
     title: str
     names: Sequence[str]
@@ -96,7 +97,7 @@ class Chart(NamedTuple):
 def make_chart(
     title: str, periods: Periods, names: Sequence[str], *series: Sequence[float]
 ) -> Chart:
-    """Return a chart; series: each with a value for every period."""
+    """Return a chart of series, each with a value for every period."""
     columns = [
         Column(periods.label(number), periods.last_day(number), values)
         for number, values in enumerate(zip(*series))
@@ -108,7 +109,7 @@ def make_chart(
 
 
 def _round_up(most: float) -> float:
-    """Round the greatest value up to a number for the scale."""
+    """Return the top of a scale for the greatest value."""
     size = 1.0
     while size * 10 < most:
         size *= 10
@@ -116,7 +117,7 @@ def _round_up(most: float) -> float:
 
 
 class Topic(NamedTuple):
-    """A topic over time; cells: (period, sessions and records, shade from 0 to 1)."""
+    """A topic over time, in cells of (period, number of entries, shade up to 1)."""
 
     name: str
     total: int
@@ -179,15 +180,13 @@ def _make_tiles(
     pushed = sum(len(session.items) for session in given)
     learnt = sum(card.kind == "learning" and card.accepted for card in cards)
     tokens = [session.tokens for session in given if session.tokens]
+    typical = f"{statistics.median(tokens):,.0f}" if tokens else "–"
     return [
-        ("sessions", "{:,}".format(sessions)),
-        ("accepted learnings", "{:,}".format(learnt)),
-        ("records given to the model", "{:,}".format(pushed)),
+        ("sessions", f"{sessions:,}"),
+        ("accepted learnings", f"{learnt:,}"),
+        ("records given to the model", f"{pushed:,}"),
         ("of these, used in the answer", "%.0f %%" % (100 * used / pushed) if pushed else "–"),
-        (
-            "tokens in a typical session",
-            "{:,.0f}".format(statistics.median(tokens)) if tokens else "–",
-        ),
+        ("tokens in a typical session", typical),
     ]
 
 
@@ -223,14 +222,10 @@ def _count_topics(periods: Periods, catalogue: Catalogue) -> list[Topic]:
             counts.setdefault(label, Counter())[periods.at(entry.began)] += 1
     totals = sorted(((sum(c.values()), name) for name, c in counts.items()), reverse=True)
     most = max((max(counts[name].values()) for _, name in totals[:TOPICS]), default=1)
-    return [
-        Topic(
-            name,
-            total,
-            [
-                (periods.label(n), counts[name][n], round((counts[name][n] / most) ** 0.6, 2))
-                for n in range(len(periods.starts))
-            ],
-        )
-        for total, name in totals[:TOPICS]
-    ]
+    topics = []
+    for total, name in totals[:TOPICS]:
+        numbers = [counts[name][at] for at in range(len(periods.starts))]
+        shades = [round((number / most) ** 0.6, 2) for number in numbers]
+        labels = map(periods.label, range(len(numbers)))
+        topics.append(Topic(name, total, list(zip(labels, numbers, shades))))
+    return topics

@@ -44,7 +44,7 @@ UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
 
 
 class Sheet(NamedTuple):
-    """The content of a page; name: of the template; values: for it."""
+    """The content of a page: `values` for the template `name`."""
 
     name: str
     title: str
@@ -52,13 +52,9 @@ class Sheet(NamedTuple):
 
 
 def render_sheet(
-    sheet: Sheet,
-    base: str,
-    part: bool = False,
-    root: str = "",
-    projects: Sequence[Project] = (),
+    sheet: Sheet, base: str, part: bool = False, root: str = "", projects: Sequence[Project] = ()
 ) -> str:
-    """Render a sheet as HTML; base: the folder for links; part: without the frame."""
+    """Render a sheet as HTML with links below `base`; `part` omits the frame."""
 
     def to_record(id: str) -> str:
         return "%s/record/%s" % (base, quote(id, safe=""))

@@ -28,7 +28,7 @@ from memory.session import shell
 
 
 class Step(NamedTuple):
-    """An action; mark: its outcome; code: command, file or commit."""
+    """An action in a turn: its outcome (`mark`), and a command, file or commit."""
 
     mark: str
     text: str
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A statement in a turn, or steps in a row; who: `model`, `you` or `steps`."""
+    """A statement in a turn, by `model` or `you`, or `steps` in a row."""
 
     who: str
     text: str

@@ -25,7 +25,7 @@ KINDS = {
 
 
 class Filter(NamedTuple):
-    """What a reader filters entries by; since, until: days, inclusive, or ""."""
+    """What a reader filters entries by, such as the days `since` to `until`."""
 
     kind: str = SESSION
     branch: str = ""
@@ -36,12 +36,12 @@ class Filter(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it filters by more than kinds."""
+        """Whether it filters by more than the kind."""
         return any(self[1:])
 
 
 class Entry(NamedTuple):
-    """A session or a single record; at: its end."""
+    """A session or a single record; `at` is its end."""
 
     at: float
     began: float
@@ -92,7 +92,7 @@ def _sort_key(entry: Entry) -> tuple[float, str]:
 
 
 def _drop_handoffs(cards: Sequence[Card]) -> Sequence[Card]:
-    """Drop handoffs, which may be days younger than their session, unless all are."""
+    """Leave out handoffs, which may be days younger, unless all cards are."""
     return [card for card in cards if not card.is_handoff] or cards
 
 
@@ -125,7 +125,7 @@ def filter_entries(catalogue: Catalogue, wanted: Filter, offset: clock.Offset) -
 
 
 def _parse_day(text: str, otherwise: float) -> float:
-    """Return the midnight at which a day begins; otherwise: for an empty text."""
+    """Return the midnight at which a day begins, `otherwise` for an empty text."""
     if not text:
         return otherwise
     found = clock.parse(text)
@@ -135,7 +135,7 @@ def _parse_day(text: str, otherwise: float) -> float:
 
 
 def make_slice(found: Sequence[Entry], after: str, most: int) -> Slice:
-    """Return up to `most` entries behind the mark `after`, "" for the newest."""
+    """Return up to `most` entries older than the mark `after`, "" for the newest."""
     start = 0
     if after:
         at, _, key = after.partition("/")
@@ -167,7 +167,7 @@ def list_branches(catalogue: Catalogue) -> list[Branch]:
 
 
 def assign_hues(catalogue: Catalogue) -> dict[str, int]:
-    """Return the number of each branch's colour, which never changes."""
+    """Map each branch to the number of its colour, which never changes."""
     return dict(catalogue.derive("hues", lambda: _assign_hues(catalogue)))
 
 

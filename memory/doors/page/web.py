@@ -83,12 +83,12 @@ class Gate:
         self.seen = clock()
 
     def address(self) -> str:
-        """Make a new one-time address in place of the old."""
+        """Return a new one-time address, in place of the old."""
         self._ticket, self._until = secrets.token_urlsafe(24), self._clock() + TICKET_SECONDS
         return "http://%s:%d%s/open/%s" % (HOST, self._port, self.folder, self._ticket)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, each answer with HEADERS."""
+        """Answer one request; add HEADERS to the answer."""
         if scope["type"] != "http":
             return
 
@@ -105,17 +105,13 @@ class Gate:
             return
         self.seen = self._clock()
         inside = scope["path"][len(self.folder) :]
-        await self._inner(
-            {**scope, "path": inside, "raw_path": inside.encode()}, receive, send_with_headers
-        )
+        inner = {**scope, "path": inside, "raw_path": inside.encode()}
+        await self._inner(inner, receive, send_with_headers)
 
     def _refuse(self, scope: Message) -> Response | None:
         """Return the error for a foreign request, else None."""
-        size = (
-            len(scope["raw_path"])
-            + len(scope["query_string"])
-            + sum(len(n) + len(v) for n, v in scope["headers"])
-        )
+        size = len(scope["raw_path"]) + len(scope["query_string"])
+        size += sum(len(name) + len(value) for name, value in scope["headers"])
         if size > MAX_HEADER_BYTES:
             return PlainTextResponse("the request is too long", 431)
         headers = Headers(scope=scope)
@@ -137,18 +133,18 @@ class Gate:
     def _authorize(self, scope: Message) -> Response | None:
         """Return the answer to a one-time address or a missing key, else None."""
         path = scope["path"][len(self.folder) + 1 :]
-        given = path[5:] if path.startswith("open/") and scope["method"] == "GET" else ""
+        is_open = path.startswith("open/")
+        given = path[5:] if is_open and scope["method"] == "GET" else ""
         is_fresh = bool(self._ticket) and self._clock() < self._until
         fits = is_fresh and hmac.compare_digest(given.encode(), self._ticket.encode())
         if not (fits or self._has_key(scope)):
             return PlainTextResponse(EXPIRED, 403)
-        if not path.startswith("open/"):
+        if not is_open:
             return None
         self._ticket = "" if fits else self._ticket
-        answer = RedirectResponse(self.folder + "/", 303)
-        answer.set_cookie(
-            COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
-        )
+        home = self.folder + "/"
+        answer = RedirectResponse(home, 303)
+        answer.set_cookie(COOKIE, self._key, path=home, httponly=True, samesite="strict")
         return answer
 
     def _has_key(self, scope: Message) -> bool:
@@ -192,7 +188,7 @@ PAGES: dict[str, Callable[[Pages, Get], Sheet]] = {
 
 
 def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
-    """Make the application behind the gate; root: returns the page's folder."""
+    """Make the application behind the gate; `root` returns the page's folder."""
 
     def make_endpoint(make: Callable[[Pages, Get], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
@@ -283,7 +279,7 @@ def open_socket(port: int) -> socket.socket:
 
 
 class Site:
-    """The page on one socket; idle: seconds until `run` ends."""
+    """The page on one socket; `run` ends after `idle` seconds without a visit."""
 
     def __init__(
         self,

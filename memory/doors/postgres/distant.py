@@ -58,7 +58,7 @@ class DatabaseShelf(Shelf):
     """
 
     def __init__(self, here: Place, remote: DatabaseIndex):
-        """Open the workspaces of a database.  here: the user's place."""
+        """Open the workspaces of a database for the user's place."""
         self.place = Place(here.home, "postgres", "", "", "", "")
         self.notes, self.on_disk = [], True
         self._drifted = self._glanced = self.rescan = False
@@ -79,7 +79,7 @@ class DatabaseShelf(Shelf):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the index on disk is out of date: there is none."""
+        """Return False: no index on disk can be out of date."""
         return False
 
     def finish(self, now: float) -> bool:
@@ -94,7 +94,7 @@ class DatabaseShelf(Shelf):
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:
-        """Return a record's address in place of a path.  name: workspace/name."""
+        """Return an address in place of a record's path, by workspace/name."""
         return "postgres:" + name
 
     def near(self, label: str, vector: Any, limit: int) -> list[tuple[str, int, float]] | None:
@@ -115,7 +115,7 @@ class DatabaseShelf(Shelf):
         return out
 
     def section(self, name: str, ordinal: int, number: int) -> look.Candidate | None:
-        """Return a section found by `near`.  name: workspace/name."""
+        """Return a section found by `near`, by workspace/name."""
         return self.candidate(self._nearest[name, ordinal])
 
     def candidate(self, number: int) -> look.Candidate | None:
@@ -139,7 +139,7 @@ class DatabaseShelf(Shelf):
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 
     def _is_here(self, key: str, name: str) -> bool:
-        """Tell whether a record's tier is on this machine."""
+        """Tell whether a record's tier, its name's first letter, is on this machine."""
         place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
         return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
 

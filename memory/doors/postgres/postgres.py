@@ -104,10 +104,9 @@ class Database:
     """A pool of connections to one database, for reading."""
 
     def __init__(self, dsn: str):
-        psycopg = import_psycopg()
+        self._psycopg = import_psycopg()
         from psycopg_pool import ConnectionPool
 
-        self._psycopg = psycopg
         self._pool = ConnectionPool(
             dsn,
             min_size=0,
@@ -133,7 +132,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """Lend a connection.  Raises Unreachable, without the connection string."""
+        """Lend a connection to a `with` block; raise Unreachable, which hides the dsn."""
         from psycopg_pool import PoolTimeout, TooManyRequests
 
         try:
@@ -165,8 +164,7 @@ class Database:
 
     def spaces(self) -> dict[str, Workspace]:
         """Return the readable workspaces by key.  Raises StoreError."""
-        found: dict[str, Workspace] = self.cached("spaces", self._read_spaces)
-        return found
+        return dict(self.cached("spaces", self._read_spaces))
 
     def _read_spaces(self) -> dict[str, Workspace]:
         with self.reading() as connection:
@@ -243,8 +241,8 @@ class DatabaseIndex:
         return self._known.get(term, 0) > 0
 
     def _counts(self, terms: Sequence[str], spaces: Sequence[Workspace] | None) -> dict[str, int]:
-        """Return the document frequencies of lexemes; spaces: None for all."""
-        numbers = None if spaces is None else tuple([space.number for space in spaces])
+        """Return the document frequencies of lexemes in `spaces`, or in all (None)."""
+        numbers = None if spaces is None else tuple(space.number for space in spaces)
         known: dict[str, int] = self._base.cached(("counts", numbers), dict)
         if len(known) > MOST_COUNTS:
             known.clear()
@@ -343,9 +341,8 @@ class DatabaseIndex:
             "%s::bit varying, %s, %s, %s)",
             (_format_array(self._keys), label, str(query.tolist()), signs, 2 * limit, LEAST, EXACT),
         )
-        numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(
-            len(found), len(query)
-        )
+        data = b"".join(row[4] for row in found)
+        numbers = np.frombuffer(data, np.int8).reshape(len(found), len(query))
         scales = np.array([row[3] for row in found], np.float32)
         products = (numbers.astype(np.float32) @ query) * scales
         similar: list[float] = nearest.rounded(products).tolist()
@@ -385,7 +382,9 @@ class DatabaseIndex:
         row = self.row(number)
         checksum = bytes.fromhex(row.checksum[:16])
         head = (row.name, row.known, "", row.kind, row.created)
-        return Doc(*head, 0, 0, 0, checksum, (), row.ordinal)
+        return Doc(
+            *head, tokens=0, size=0, mtime_ns=0, checksum=checksum, topics=(), ordinal=row.ordinal
+        )
 
     def numbers_of(self, id: str) -> list[int]:
         """Return the numbers of the records with an id."""
@@ -425,8 +424,7 @@ class DatabaseIndex:
 
     def _query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         with self._base.reading() as connection:
-            rows: list[Any] = connection.cursor(binary=True).execute(statement, values).fetchall()
-            return rows
+            return list(connection.cursor(binary=True).execute(statement, values).fetchall())
 
 
 def _format_array(numbers: Iterable[int] | None) -> str | None:

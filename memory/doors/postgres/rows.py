@@ -86,7 +86,7 @@ class PreparedRecord(NamedTuple):
 
 
 class LoadResult(NamedTuple):
-    """The result of a load.  left: names that were not loaded, each with the reason."""
+    """The result of a load; `left` says what was not loaded, and why."""
 
     records: int
     added: int
@@ -115,7 +115,7 @@ def list_lexemes(terms: Iterable[str]) -> list[str]:
 
 
 def prepare_record(name: str, data: bytes, mtime: float, commit: str) -> PreparedRecord:
-    """Parse a record's file for its rows."""
+    """Prepare a record's file for its rows."""
     record = records.from_bytes(name, data, mtime)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     kind = segment.KINDS.index(record.kind)
@@ -148,7 +148,7 @@ def _plain_text(value: object) -> str:
 
 
 def build_lexemes(counts: dict[str, int], length: int, mean: float) -> dict[str, str]:
-    """Return the lexemes of a document with their labels.
+    """Map the lexemes of a document to their labels.
 
     mean: mean length of the workspace's documents.
     """
@@ -156,7 +156,7 @@ def build_lexemes(counts: dict[str, int], length: int, mean: float) -> dict[str,
     for term, tf in counts.items():
         if not term or "\0" in term or len(term) > 400:
             continue
-        if not tf:
+        if not tf:  # an id or a filter
             found[term] = ""
             continue
         impact = segment.quantise_impact(float(tf), length, mean)
@@ -221,7 +221,7 @@ def load(
     try:
         statement = "SELECT name, checksum FROM dayleaf.record WHERE workspace = %s"
         known = dict(connection.execute(statement, (space,)).fetchall())
-        listed = [found for found in walk(place)[0] if found[0][0] in tiers]
+        listed = [found for found in walk(place)[0] if found[0].startswith(tuple(tiers))]
         gone = sorted(set(known).difference(found[0] for found in listed))
         left: list[str] = []
         changed, added = 0, 0
@@ -394,8 +394,8 @@ def _sync_vectors(connection: Any, space: int, place: Place) -> int:
 
 
 def _send_vectors(connection: Any, space: int, side: Any) -> int:
-    """Send the vectors of a file that the database lacks; return their number."""
-    armed = _enable_pgvector(connection, side.dims)
+    """Send a file's vectors that the database lacks; return their number."""
+    pgvector = _enable_pgvector(connection, side.dims)
     changed = connection.execute(
         "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s AND (label, dims) IS "
         "DISTINCT FROM (%s, %s)",
@@ -403,7 +403,7 @@ def _send_vectors(connection: Any, space: int, side: Any) -> int:
     )
     if changed.rowcount:
         connection.execute("DELETE FROM dayleaf.chunk WHERE workspace = %s", (space,))
-    return _copy_vectors(connection, space, side, armed)
+    return _copy_vectors(connection, space, side, pgvector)
 
 
 def _enable_pgvector(connection: Any, dims: int) -> bool:
@@ -411,23 +411,21 @@ def _enable_pgvector(connection: Any, dims: int) -> bool:
     return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
 
 
-def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
+def _copy_vectors(connection: Any, space: int, side: Any, pgvector: bool) -> int:
     """Copy the vectors of records that have none yet; return their number."""
-    waiting = {
-        name: (id, checksum)
-        for name, id, checksum in connection.execute(
-            "SELECT name, id, checksum FROM dayleaf.record r WHERE workspace = %s AND NOT EXISTS "
-            "(SELECT FROM dayleaf.chunk c WHERE c.record = r.id)",
-            (space,),
-        ).fetchall()
-    }
+    waiting = connection.execute(
+        "SELECT name, id, checksum FROM dayleaf.record r WHERE workspace = %s AND NOT EXISTS "
+        "(SELECT FROM dayleaf.chunk c WHERE c.record = r.id)",
+        (space,),
+    ).fetchall()
+    checksums = {name: head[2].hex() for name, head in side.heads().items()}
     wanted = {
-        name.encode("utf-8", "surrogateescape"): waiting[name][0]
-        for name, (_, _, checksum, _) in side.heads().items()
-        if name in waiting and waiting[name][1][:16] == checksum.hex()
+        name.encode("utf-8", "surrogateescape"): id
+        for name, id, checksum in waiting
+        if checksums.get(name) == checksum[:16]
     }
     sent = 0
-    columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * armed
+    columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * pgvector
     with (
         connection.cursor() as cursor,
         cursor.copy("COPY dayleaf.chunk (%s) FROM STDIN" % columns) as copy,
@@ -436,7 +434,9 @@ def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
             if name not in wanted:
                 continue
             signs = numbers.translate(_SIGNS).decode()
-            row = (space, wanted[name], ordinal, side.dims, scale, signs, numbers)
-            copy.write_row((*row, str(memoryview(numbers).cast("b").tolist())) if armed else row)
+            row = [space, wanted[name], ordinal, side.dims, scale, signs, numbers]
+            if pgvector:
+                row.append(str(memoryview(numbers).cast("b").tolist()))
+            copy.write_row(row)
             sent += 1
     return sent

@@ -68,7 +68,7 @@ class FolderCarrier:
         self.root = root
 
     def fetch(self) -> None:
-        """Fetch the other machines' packs."""
+        """Check that the folder is there."""
         if not files.is_folder(self.root):
             raise StoreError(
                 "%s is not there; is its disk connected, and the program that syncs it running?"
@@ -118,8 +118,8 @@ class GitCarrier(FolderCarrier):
             super().send(machine, file, data, stale)
             self._git("add", "-A", "--", machine)
             self._git("commit", "-q", "--allow-empty", "-m", "sync")
-            accepted = "rejected" if left else ""
-            if self._git("push", "-q", "--", self.url, "HEAD:" + BRANCH, fails=accepted):
+            tolerated = "rejected" if left else ""
+            if self._git("push", "-q", "--", self.url, "HEAD:" + BRANCH, fails=tolerated):
                 return
             self.fetch()
 
@@ -141,7 +141,7 @@ def is_git(where: str) -> bool:
 
 
 class MachineNews(NamedTuple):
-    """A machine's changes that are not applied here.  upto: the number of its last pack read."""
+    """A machine's changes that are not applied here; `upto` is its last pack read."""
 
     machine: str
     upto: int
@@ -204,7 +204,7 @@ def _add_to_news(lines: list[dict[str, Any]], machine_news: MachineNews) -> None
 
 
 def build_lines(state: SyncState, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return a pack's lines for some files, and their names.
+    """Return (a pack's lines, names of their files) for some files.
 
     A file that is being changed is left out.
     """

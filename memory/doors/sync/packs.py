@@ -26,7 +26,7 @@ from memory.store import archive
 MOST = 1 << 30  # bytes of a decompressed pack
 VERSION = 1
 LOGS = ("ledger.jsonl", archive.FOLDER + "/" + archive.LOG)
-_KEY = re.compile(r"[a-z0-9-]{1,60}-[0-9a-f]{8}\Z")
+_WORKSPACE = re.compile(r"[a-z0-9-]{1,60}-[0-9a-f]{8}\Z")
 _FOLDERS = frozenset(layout.FOLDERS.values())
 _GLOBAL_FOLDERS = _FOLDERS.difference(layout.FOLDERS[kind] for kind in layout.TRANSCRIBED_KINDS)
 _MAC = 64  # hex digits of the proof before a pack's lines
@@ -50,14 +50,14 @@ def write_new_key(path: str) -> None:
 
 
 def tier_of_record(name: str) -> str:
-    """Return the directory of a synced record's tier, or "".
+    """Return the directory of a synced record's tier, "" for another name.
 
     name: below the home.
     """
     parts, folders = name.split("/"), _FOLDERS
     if parts[0] == "global":
         tier, inner, folders = "global", parts[1:], _GLOBAL_FOLDERS
-    elif parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]):
+    elif parts[0] == "workspaces" and len(parts) > 2 and _WORKSPACE.match(parts[1]):
         tier, inner = "/".join(parts[:2]), parts[2:]
     else:
         return ""

@@ -41,7 +41,7 @@ class FileState(NamedTuple):
 
 
 class News(NamedTuple):
-    """Another machine's state of a file, with the file; mtime in ns."""
+    """Another machine's state and bytes of a file, with its `mtime` in ns."""
 
     row: FileState
     data: bytes
@@ -49,7 +49,7 @@ class News(NamedTuple):
 
 
 class ChangedMeanwhile(StoreError):
-    """A file that changes during a sync.  The next one takes it."""
+    """A file that changed during a sync; the next sync takes it."""
 
 
 NONE = FileState({}, "")
@@ -73,7 +73,7 @@ def merge_versions(one: VersionVector, other: VersionVector) -> VersionVector:
 
 
 class SyncState:
-    """A machine's record of its syncs; `keep` stores it."""
+    """What a machine remembers of its syncs; `keep` stores it."""
 
     def __init__(self, home: str, value: dict[str, Any]):
         self.home, self.value = home, value
@@ -92,13 +92,11 @@ class SyncState:
             "rows": {name: list(row) for name, row in sorted(self.rows.items())},
             "dirty": sorted(self.dirty),
         }
-        files.replace(
-            "%s/%s/state.json" % (self.home, FOLDER),
-            json.dumps(value, separators=(",", ":")).encode("ascii"),
-        )
+        data = json.dumps(value, separators=(",", ":")).encode("ascii")
+        files.replace("%s/%s/state.json" % (self.home, FOLDER), data)
 
     def mark(self, name: str, sha256: str, id: str, to: str = "", was: str = "") -> None:
-        """Record a file's change on this machine.  to, was: as in FileState."""
+        """Record a file's change on this machine; `to`, `was` as in FileState."""
         self.value["clock"] += 1
         before = self.rows.get(name, NONE).version
         if sha256 and name not in self.rows:
@@ -112,8 +110,7 @@ class SyncState:
 
     def removed_version(self, id: str, sha256: str) -> VersionVector:
         """Return the version that removed a text for good, {} for none."""
-        found: VersionVector = self.value["removed"].get("%s %s" % (id, sha256), {})
-        return found
+        return dict(self.value["removed"].get("%s %s" % (id, sha256), {}))
 
     def anew(self, machine: str) -> None:
         """Continue as a new machine that sends every row again.
@@ -176,10 +173,10 @@ def record_changes(state: SyncState, gone: bool = False) -> list[str]:
     gone: many files may be gone at once.  Raises StoreError where they are and may not, OSError.
     """
     home, problems = state.home, list[str]()
-    clock = home + "/%s/lock" % FOLDER
-    os.utime(clock)
+    lock = home + "/%s/lock" % FOLDER
+    os.utime(lock)
     # the file system's time: no other clock is asked
-    since, state.value["at"] = state.value["at"], os.stat(clock).st_ctime_ns
+    since, state.value["at"] = state.value["at"], os.stat(lock).st_ctime_ns
     found: dict[str, str] = {}
     unread: list[str] = []
     for name, path, stat in walk.walk_entries(home, _holds_synced):
@@ -212,7 +209,7 @@ def _checksum(state: SyncState, name: str, path: str, stat: os.stat_result, sinc
     stats = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
     known: str = state.rows.get(name, NONE).sha256 or state.value["held"].get(name, "")
     before = state.value["stats"].get(name)
-    if stats != before or stat.st_ctime_ns > since - 10**8 or not known:
+    if stats != before or stat.st_ctime_ns > since - 10**8 or not known:  # clocks are coarse
         try:
             known = files.sha256(files.read(path, WHOLE, follow=False))
         except OSError:
@@ -248,7 +245,7 @@ def _record_differences(
     new = {
         name: _read_id(state.home, name)
         for name, sha256 in found.items()
-        if rows.get(name, NONE).sha256 != sha256 and held.get(name) != sha256
+        if sha256 not in (rows.get(name, NONE).sha256, held.get(name))
     }
     moves = _match_moves(before, new, found)
     lost = sum(not target for target in moves.values())
@@ -283,7 +280,7 @@ def _missing_rows(
 def _match_moves(
     before: dict[str, FileState], new: dict[str, str], found: dict[str, str]
 ) -> dict[str, str]:
-    """Return the new name of each missing file, or "".
+    """Map each missing file to its new name, "" for none.
 
     before: their rows.  new: ids of the new files.  found: SHA-256 of all files.
     """
@@ -398,7 +395,7 @@ class Merge:
         final = mine if mine != NONE and not mine.to else theirs
         self.rows[name] = final._replace(version=version)
         if theirs.to and mine.to not in ("", theirs.to):
-            in_archive = "/%s/" % archive.FOLDER
+            in_archive = "/%s/" % archive.FOLDER  # wins
             moves = sorted((theirs, mine), key=lambda row: (in_archive not in row.to, row.to))
             self._join_two_moves(*moves)
 
@@ -440,7 +437,7 @@ class Merge:
         return mine, news._replace(row=row, data=theirs)
 
     def _keep_both(self, name: str, mine: FileState, news: News, version: VersionVector) -> None:
-        """Keep two texts of one name, which goes to the greater SHA-256."""
+        """Keep both texts of a name; the greater SHA-256 gets the name."""
         theirs, is_conflict = news.row, mine.id == news.row.id
         if theirs.sha256 == mine.sha256:
             self.rows[name] = mine._replace(version=version)
@@ -456,7 +453,7 @@ class Merge:
     def _write_copy(
         self, name: str, data: bytes, row: FileState, mtime: int, is_conflict: bool = True
     ) -> None:
-        """Write a text beside a file.  is_conflict: both are of one record."""
+        """Write a text beside a file; `is_conflict` if both are of one record."""
         form = "%s.sync-conflict-%s.md" if is_conflict else "%s-%s.md"
         aside = form % (name[:-3], row.sha256[:8])
         if aside not in self.rows:  # else a person has decided already
@@ -539,7 +536,7 @@ class Merge:
                 self.state.dirty.add(other)
 
     def _read_unchanged(self, name: str, sha256: str) -> bytes:
-        """Read a file of this home with the SHA-256 of the scan."""
+        """Read a file of this home; raise ChangedMeanwhile for another SHA-256."""
         with suppress(OSError):
             data = files.read(self.state.home + "/" + name, WHOLE, follow=False)
             if files.sha256(data) == sha256:

@@ -118,11 +118,8 @@ def _show_status(call: Call) -> int:
     problems = syncing.record_changes(state)
     root = machines.open_carrier(call.place.home, state.value["where"], call.env).root
     try:
-        others = {
-            name: max(every, default=0)
-            for name, every in packs.list_packs(root).items()
-            if name != state.machine
-        }
+        others = {name: max(every, default=0) for name, every in packs.list_packs(root).items()}
+        others.pop(state.machine, None)
     except OSError:
         others = {}
         problems.append("%s: not there" % root)

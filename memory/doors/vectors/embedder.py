@@ -74,18 +74,16 @@ class Provider(NamedTuple):
     @property
     def digest(self) -> str:
         """Sixteen hex digits of a hash of the command and its arguments."""
-        return files.sha256(
-            "\0".join((self.command, *self.args)).encode("utf-8", "surrogateescape")
-        )[:16]
+        words = "\0".join((self.command, *self.args))
+        return files.sha256(words.encode("utf-8", "surrogateescape"))[:16]
 
 
 def _split_command(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(
-            "'%s' is not a command: %s; quote it as for a shell" % (command[:200], error)
-        ) from None
+        message = "'%s' is not a command: %s; quote it as for a shell"
+        raise UsageError(message % (command[:200], error)) from None
 
 
 def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
@@ -176,10 +174,8 @@ def _run(
     try:
         done = process.run(argv, stdin, seconds, env, "", limit)
     except (OSError, ValueError) as error:
-        raise ProviderError(
-            "%s does not start: %s"
-            % (printable_line(argv[0]), getattr(error, "strerror", None) or error)
-        ) from None
+        why = getattr(error, "strerror", None) or error
+        raise ProviderError("%s does not start: %s" % (printable_line(argv[0]), why)) from None
     if done.full:
         raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
     if not done.in_time:
@@ -250,9 +246,8 @@ def _normalise(values: Sequence[Any]) -> Vector:
     except OverflowError:
         raise ProviderError("a number in a vector is too large") from None
     if not all(map(isfinite, numbers)):
-        raise ProviderError(
-            "NaN in a vector" if any(map(isnan, numbers)) else "an infinite number in a vector"
-        )
+        what = "NaN" if any(map(isnan, numbers)) else "an infinite number"
+        raise ProviderError(what + " in a vector")
     largest = max(map(abs, numbers))
     if not largest:
         raise ProviderError("a vector of only zeros")
@@ -271,7 +266,7 @@ def queries_path(place: Place) -> str:
 
 
 def read_query_vector(place: Place, label: str, text: str, now: float) -> Any:
-    """Read a query's cached vector of a model, or None."""
+    """Return a query's cached vector by a model, or None."""
     import sqlite3
 
     if not files.exists(queries_path(place)):

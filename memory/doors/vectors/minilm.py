@@ -72,10 +72,8 @@ def main(argv: Sequence[str]) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         for ident, vector in embed(argv[0] if argv else find_model(), texts):
-            sys.stdout.write(
-                '{"id":%s,"vector":[%s]}\n'
-                % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()]))
-            )
+            numbers = ",".join(["%.7g" % x for x in vector.tolist()])
+            sys.stdout.write('{"id":%s,"vector":[%s]}\n' % (json.dumps(ident), numbers))
         sys.stdout.flush()
     except ModelError as error:
         sys.stderr.write("%s\n" % error)

@@ -33,13 +33,14 @@ def search(place: Place, vector: Any, limit: int, label: str = "") -> list[tuple
                 side.path, "made by another model (%s, %d numbers)" % (side.label, side.dims)
             )
         chunks = [chunk for chunk in side.chunks() if len(chunk[3]) == side.dims]
-    similar = _score_rows if len(chunks) <= MOST_PLAIN else _score_rows_with_numpy
-    values = similar(vector, [chunk[2] for chunk in chunks], [chunk[3] for chunk in chunks])
+    score = _score_rows if len(chunks) <= MOST_PLAIN else _score_rows_with_numpy
+    values = score(vector, [scale for *_, scale, _ in chunks], [row for *_, row in chunks])
     best: dict[tuple[str, int], float] = {}
     for at in sorted(range(len(chunks)), key=values.__getitem__, reverse=True):
         if len(best) >= limit:
             break
-        best.setdefault((vectorfile.decode_name(chunks[at][0]), chunks[at][1]), values[at])
+        name, ordinal, *_ = chunks[at]
+        best.setdefault((vectorfile.decode_name(name), ordinal), values[at])
     return [(name, ordinal, value) for (name, ordinal), value in best.items()]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # how it was found); and of a model that nobody has measured.
 FLOORS = (("all-MiniLM-L6-v2", 0.28),)
 FLOOR = 0.15
-SECONDS = 10.0  # for the vector of one query
+SECONDS, BATCH = 10.0, 64  # for so many queries
 LATIN_END = 0x250  # the first character after the Latin script
 SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
@@ -29,7 +29,7 @@ NO_PROVIDER = "no provider of vectors is set up: " + SET_UP
 
 
 class QueryVectors:
-    """The vectors of queries; label: of the model that ranked, "" before."""
+    """The vectors of queries; `label` names the model that ranked, or is ""."""
 
     def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
         """Prepare the provider, which opens on first use.
@@ -49,7 +49,7 @@ class QueryVectors:
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
     def is_wanted(self, asked: bool | None) -> bool:
-        """Tell whether a query uses vectors; asked: its own choice, or None."""
+        """Tell whether a query uses vectors: as `asked`, or by the setting."""
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
     def vector(self, place: Place, text: str, now: float, notes: list[str]) -> Any:
@@ -80,7 +80,7 @@ class QueryVectors:
                 missing[str(len(missing))] = text
             else:
                 self._vectors[text] = known
-        seconds = SECONDS * (1 + len(missing) // 64)
+        seconds = SECONDS * (1 + len(missing) // BATCH)
         try:
             found = embedder.embed(self._provider, list(missing.items()), self._env, seconds)
         except ProviderError as error:
@@ -117,7 +117,7 @@ class QueryVectors:
     ) -> list[tuple[str, int, float]]:
         """Return (name, ordinal, similarity) of a shelf's nearest sections.
 
-        [] with a note without vectors.
+        Without vectors: [] and a note.
         """
         from memory.doors.vectors import nearest, vectorfile
 
@@ -144,6 +144,6 @@ class QueryVectors:
 
 
 def covers_script(scripts: str, text: str) -> bool:
-    """Tell whether a model knows a text's script; scripts: `latin`, `all`."""
+    """Tell whether a model of `latin` or `all` scripts can read a text."""
     letters = [c for c in text if c.isalpha()]
     return scripts == "all" or 2 * sum(ord(c) < LATIN_END for c in letters) >= len(letters)

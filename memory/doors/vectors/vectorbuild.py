@@ -52,9 +52,8 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
     state, provider = vectors.state(place), embedder.load_provider(settings, "", env)
     if provider is None:
         if state["rows"] or settings["recall.semantic"]:
-            yield Finding(
-                WARN, "vectors", "no provider is set up, so recall ranks by words only", SET_UP
-            )
+            what = "no provider is set up, so recall ranks by words only"
+            yield Finding(WARN, "vectors", what, SET_UP)
         return
     try:
         embedder.embed(provider, [("q", "is it there?")], env, PROBE)
@@ -62,10 +61,8 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), SET_UP)
         return
     fault, records = _find_fault(state, provider.label), format_count(state["records"], "record")
-    what = "%s answers; %s" % (
-        provider.label,
-        fault or "%s, %s behind" % (records, state["behind"]),
-    )
+    stored = fault or "%s, %s behind" % (records, state["behind"])
+    what = "%s answers; %s" % (provider.label, stored)
     if fault or state["behind"]:
         yield Finding(WARN, "vectors", what, figures.EMBED)
     else:

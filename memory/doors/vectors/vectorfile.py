@@ -116,7 +116,6 @@ class Sidecar:
             raise make_fault(self.path, str(error)) from None
 
     def close(self) -> None:
-        """Close the file."""
         self._base.close()
 
     def is_intact(self) -> bool:
@@ -139,7 +138,7 @@ class Sidecar:
         return self.query("SELECT name, ordinal, scale, numbers FROM chunk ORDER BY name, place")
 
     def find_vector(self, digest: bytes) -> tuple[float, bytes] | None:
-        """Find a text's scale and numbers by digest, or None."""
+        """Find a text's (scale, numbers) by its digest, or None."""
         row = self.query("SELECT scale, numbers FROM chunk WHERE digest = ? LIMIT 1", digest)
         return row[0] if row else None
 

@@ -201,12 +201,13 @@ class _UpdateRun:
 
     def _queue_chunks(self, found: Found) -> None:
         """Read a changed file and queue its chunks without vectors."""
-        data, checksum = _read_file(self.place, found[0])
+        name, _, mtime_ns, _ = found
+        data, checksum = _read_file(self.place, name)
         if not checksum:
             if self.side:
-                self.side.replace({found[0]: None})
+                self.side.replace({name: None})
             return
-        cut = split_chunks(records.from_bytes(found[0], data, found[2] / 1e9))
+        cut = split_chunks(records.from_bytes(name, data, mtime_ns / 1e9))
         self.waiting.append((found, checksum, cut))
         for chunk in cut:
             if self._is_known(chunk.digest) or chunk.digest in self.missing:
@@ -235,13 +236,13 @@ class _UpdateRun:
             del texts[:size]
         self.missing.clear()
         changes: dict[str, RecordVectors | None] = {}
-        for found, checksum, cut in self.waiting:
+        for (name, _, mtime_ns, size), checksum, cut in self.waiting:
             there = [chunk for chunk in cut if chunk.digest in self.known]
             self.left += len(there) < len(cut)
             if there:
-                mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
+                mtime_ns = mtime_ns if len(there) == len(cut) else UNFINISHED
                 rows = [(c.ordinal, c.digest, *self.known[c.digest]) for c in there]
-                changes[found[0]] = RecordVectors(mtime_ns, found[3], checksum, rows)
+                changes[name] = RecordVectors(mtime_ns, size, checksum, rows)
         self.waiting.clear()
         if changes:
             assert self.side is not None
@@ -254,9 +255,8 @@ class _UpdateRun:
         matrix = np.stack(list(vectors.values()))
         dims = int(matrix.shape[1])
         if self.side is None:
-            self.side = Sidecar.create(
-                self.place, self.place.key, self.provider.label, self.provider.digest, dims
-            )
+            place, provider = self.place, self.provider
+            self.side = Sidecar.create(place, place.key, provider.label, provider.digest, dims)
         if dims != self.side.dims:
             raise vectorfile.make_fault(self.side.path, "vectors of another dimension")
         for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
