@@ -31,10 +31,8 @@ def write_note(
 ) -> Record:
     """Write a checkpoint from a person's note.
 
-    words: the note (markdown; <private> parts are left out).
-    session: id of the running session, or "".
-    unattended: a program runs it.
-    Raises UsageError for an empty note.
+    words: the note (markdown; <private> parts are left out).  session: id of the running session,
+    or "".  unattended: a program runs it.  Raises UsageError for an empty note.
     """
     words = entries.clean(words)
     if not words:
@@ -70,7 +68,7 @@ _MOST = {"Next": 6, "Open": 6, "Decisions": 4, "Last requests": 3}  # lines
 
 
 class HandoffDraft(NamedTuple):
-    """A handoff before it is written: title, markdown, ids of its checkpoints."""
+    """A handoff before it is written.  sources: the ids of its checkpoints."""
 
     title: str
     body: str
@@ -89,7 +87,7 @@ def draft_handoff(
     note: Record | None = None,
     uncommitted: Container[str] = (),
 ) -> HandoffDraft:
-    """Make a handoff of at most 2,000 characters, which ends with its sources.
+    """Make a handoff of at most 2,000 characters, with its sources last.
 
     checkpoints: of one session, newest first, at least one.  plan: the active one, or None.
     history: the turns of the conversation.  note: of the session, or None; its lines come first.
@@ -130,7 +128,7 @@ def _format_title(checkpoint: Record) -> str:
 
 
 def reword_draft(made: HandoffDraft, lines: Sequence[str], by: str) -> HandoffDraft:
-    """Return a draft reworded by a model, with its sources.
+    """Return a draft in a model's words, with its sources.
 
     by: the model's provider.
     """
@@ -142,7 +140,7 @@ def reword_draft(made: HandoffDraft, lines: Sequence[str], by: str) -> HandoffDr
 def _list_work(
     pages: Sequence[dict[str, list[str]]], history: Sequence[Turn], uncommitted: Container[str]
 ) -> list[str]:
-    """Return lines on the last commit, pull request and uncommitted edits."""
+    """Return lines on the last commit and pull request, and uncommitted edits."""
     done_lines = [line for page in reversed(pages) for line in page.get("done", ())]
     commits = [line for line in done_lines if line.startswith("commit ")]
     pulls = [line for line in done_lines if line.startswith("pull request ")]
@@ -178,7 +176,7 @@ def _format_plan(plan: Record | None) -> list[str]:
 
 
 def _format_sources(checkpoints: Sequence[Record]) -> str:
-    """Return a sentence with the day, ids, branch and commit of checkpoints."""
+    """Return a sentence with the ids of checkpoints, day, branch and commit."""
     day = clock.format_local_day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""

@@ -62,7 +62,7 @@ def parse_outline(record: Record) -> Outline:
 def split_sections(body: str) -> dict[str, list[str]]:
     """Return a page's lines by lower-case heading.
 
-    Without code and ticked steps.  Under "": the lines above all headings.
+    Without code and ticked steps.  Lines above all headings are under "".
     """
     found: dict[str, list[str]] = {"": []}
     section = ""

@@ -48,7 +48,7 @@ _TOOLS = frozenset(
 
 
 def list_files(facts: Facts) -> tuple[list[str], list[str]]:
-    """Return (files made, files changed), each once, in order of first touch."""
+    """Return (files made, files changed), each once, in order of first change."""
     made = {edit.path for edit in facts.edits if edit.made}
     reversed_paths = find_reversed_paths(facts)
     kept = dict.fromkeys(
@@ -58,7 +58,7 @@ def list_files(facts: Facts) -> tuple[list[str], list[str]]:
 
 
 def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
-    """Return (title, [first request, name by the user], unless the title says it).
+    """Return (title, other names: first request, the user's name).
 
     taken: the titles of other checkpoints of the day.
     """
@@ -80,7 +80,7 @@ def find_given_name(facts: Facts) -> str:
 
 
 def _rank_subjects(facts: Facts) -> list[str]:
-    """Return the commits' subjects, most edits first, merges last."""
+    """Return the subjects of commits, most edits first, merges last."""
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:
@@ -110,17 +110,17 @@ def list_tags(facts: Facts) -> list[str]:
 
 
 def is_worth_checkpoint(facts: Facts) -> bool:
-    """Tell whether facts have work, a decision, a report or an answer."""
+    """Tell whether facts hold work, a decision, a report or an answer."""
     if facts.edits or facts.commits or facts.runs or turns.find_pieces(facts.turns, turns.REPORT):
         return True
     asked = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     if decisions.list_decisions(asked):
         return True
-    # A script without spaces says as much in a third of the characters.
-    return any(
-        len(outcome) >= (SUBSTANCE // 3 if tokeniser.has_cjk(outcome) else SUBSTANCE)
-        for outcome in map(openings.find_outcome, asked)
-    )
+    for outcome in map(openings.find_outcome, asked):
+        # a script without spaces says as much in a third of the characters
+        if len(outcome) >= (SUBSTANCE // 3 if tokeniser.has_cjk(outcome) else SUBSTANCE):
+            return True
+    return False
 
 
 def has_answer(facts: Facts) -> bool:
@@ -205,7 +205,7 @@ def _format_outcome(facts: Facts) -> list[str]:
 
 
 def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the working turn before a side question, or None."""
+    """Return the last working turn before a side question, or None."""
     work = openings.find_last_working_turn(facts.turns)
     return work if work and work is not closing and openings.find_outcome(work) else None
 
@@ -232,7 +232,7 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
 
 
 def _format_interjections(turn: Turn) -> str:
-    """Return the user's words while the model worked, or ""."""
+    """Return what the user wrote while the model worked, or ""."""
     said = turns.find_pieces([turn], turns.USER, turns.WORKING)
     telling = [
         clip_at_word(one_line(p.text), BETWEEN) for p in said if openings.is_meaningful(p.text)
@@ -274,8 +274,8 @@ def _format_done(facts: Facts) -> list[str]:
     standing = made + changed + removed
     taken_back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in standing)
     lines = [
-        ("commit " + h).rstrip() + ": " + clip_at_word(one_line(s), 120)
-        for h, s, _ in facts.commits[-MOST_COMMITS:]
+        ("commit " + hash).rstrip() + ": " + clip_at_word(one_line(subject), 120)
+        for hash, subject, _ in facts.commits[-MOST_COMMITS:]
     ]
     links = dict.fromkeys(piece.text for piece in turns.find_pieces(facts.turns, turns.LINK))
     lines += ["pull request " + link for link in links]
@@ -300,7 +300,7 @@ def _format_reports(facts: Facts) -> list[str]:
 
 
 def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
-    """Return the failed commands, each with its later success."""
+    """Return a line for each failed command, with a later success."""
     told = {fix.failure.command for fix in mended}
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []

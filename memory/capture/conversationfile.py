@@ -47,7 +47,7 @@ def update_file(
 
 
 def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
-    """Tell whether a person forgot a session."""
+    """Tell whether a person forgot the session of a state."""
     known = state.talk.startswith("p/") and files.exists(place.path(state.talk))
     if known or not files.is_folder(place.private + "/archive"):
         return False
@@ -57,11 +57,10 @@ def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
 
 
 def is_unedited(place: Place, talk: str) -> bool:
-    """Tell whether a conversation stands as it was written."""
+    """Tell whether a conversation is as dayleaf wrote it.  talk: its name."""
     try:
-        page = frontmatter.parse(
-            files.read(place.path(talk), 64 << 20) if talk[:2] == "p/" else b""
-        )
+        is_name = talk.startswith("p/")  # not GONE or NEXT
+        page = frontmatter.parse(files.read(place.path(talk), 64 << 20) if is_name else b"")
     except OSError:
         return False
     return page.meta.get("written") == writer.body_checksum(page.body.strip("\n"))
@@ -77,7 +76,7 @@ def end_stretch(state: CaptureState) -> None:
 
 
 def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> None:
-    """Take up the newest conversation of a session whose state is lost."""
+    """Go on with a session's newest conversation after its state was lost."""
     if names:
         state.talk = names[-1]
         if state.since:  # else all of it is told again
@@ -145,27 +144,28 @@ def read_turns(
     own_branch = meta_text(record, "branch")
     parts = split_by_checkpoint(history, [until for until, *_ in ends])
     marks = [*((branch, foreign) for _, branch, foreign in ends), (own_branch, False)]
-    kept = [
-        part
-        for part, (branch, foreign) in zip(parts, marks)
-        if branch in (own_branch, *TRUNKS) and not foreign
-    ]
-    return tuple(turn for part in kept for turn in part)
+    kept: list[Turn] = []
+    for part, (branch, foreign) in zip(parts, marks):
+        if branch in (own_branch, *TRUNKS) and not foreign:
+            kept += part
+    return tuple(kept)
 
 
 def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
-    """Split a session's turns at checkpoints; the rest is the last part.
+    """Split a session's turns where checkpoints end; the rest is the last part.
 
-    ends: the instants at which the checkpoints end, in order.
+    ends: the checkpoints' instants, in order.
     Turns know only their minute: one that goes on in the last minute goes on after it.
     """
-    begun = [(clock.parse(turn.at) or 0.0) + 60 * (turn.asked == GOES_ON) for turn in history]
+    begun = [
+        (clock.parse(turn.at) or 0.0) + (60 if turn.asked == GOES_ON else 0) for turn in history
+    ]
     cuts = [bisect_right(begun, until) for until in ends]
     return [tuple(history[start:end]) for start, end in zip([0, *cuts], [*cuts, len(history)])]
 
 
 def take_first_turns(body: str, number: int) -> str:
-    """Return the first turns of a page.
+    """Return a page's text up to the end of its first turns.
 
     number: of turns, 0 for the text above the first.
     """

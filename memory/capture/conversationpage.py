@@ -3,23 +3,19 @@
 Format, version 1.  Each turn is a section of level 2, and nothing else is; headings inside are set
 in bold.
 
-    ## 14:03 why does resume fail on a fresh clone?     UTC; `## 2026-01-24 09:10 …` where the day
-                                                        differs from the turn before
+    ## 14:03 why does resume fail on a fresh clone?     UTC; `## 2026-01-24 09:10 …` on a new day
     > the request whole, quoted                         only where the heading does not hold it all
 
-    > (while working) also check windows                the user's words in between; the mark says
-                                                        how: while working, answer, refused Edit
-                                                        `a.go`, approved the plan (its text follows,
-                                                        quoted too)
+    > (while working) also check windows                the user's words in between; or answer,
+                                                        refused Edit `a.go`, approved the plan
+                                                        (its text follows, quoted too)
     The model's words, as they are.
 
-    - ✓ `go test ./...` (×3)                            a run: ✓ passed, ✗ failed, ⊘ refused, ·
-                                                        anything else
+    - ✓ `go test ./...` (×3)                            ✓ passed, ✗ failed, ⊘ refused, · all else
     - ✗ `mise run lint` → exit 1: a.go:12:3: no ctx     outcome, and the line that tells why
     - ✗ Read `.golangci.yml` → failed: no such file     a call of another tool
     - created `a_test.go`, edited `a.go`
-    - changed for `no ctx (noctx)`: `run(ctx)`          the lines that an edit put where a finding
-                                                        was
+    - changed for `no ctx (noctx)`: `run(ctx)`          what an edit put where a finding was
     - merged `fix-resume` (#6)                          or seen merged in a log
     - commit 1a2b3c4d5e: Fix resume on fresh clones
     - pull request https://github.com/o/r/pull/7
@@ -117,7 +113,7 @@ def _render_turn(turn: Turn, dated: bool) -> str:
 
 
 def _is_quotation(pieces: list[Piece]) -> bool:
-    """Tell whether the model's first words are a quotation."""
+    """Tell whether one of some pieces is a quotation by the model."""
     return any(piece.kind == SAID and piece.text.lstrip().startswith(">") for piece in pieces)
 
 
@@ -127,16 +123,15 @@ def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
     blocks: list[str] = []
     for is_prose, group in groupby(shown, lambda piece: piece.kind in (SAID, USER)):
         if is_prose:
-            blocks += [
-                (mark if piece.kind == SAID else "") + _render_prose(piece) for piece in group
-            ]
+            for piece in group:
+                blocks.append((mark if piece.kind == SAID else "") + _render_prose(piece))
         else:
             blocks.append("\n".join(_format_list(group)))
     return blocks
 
 
 def _format_list(pieces: Iterable[Piece]) -> list[str]:
-    """Return pieces as list lines; neighbouring files share one."""
+    """Return pieces as list lines; neighbouring files share a line."""
     lines: list[str] = []
     for piece in pieces:
         line = _format_piece(piece)
@@ -148,17 +143,12 @@ def _format_list(pieces: Iterable[Piece]) -> list[str]:
 
 
 def _is_lead_in(pieces: Sequence[Piece], number: int) -> bool:
-    """Tell whether a piece only leads on to the next call."""
+    """Tell whether a piece is a short line that announces a call."""
     piece, after = pieces[number], pieces[number + 1 : number + 2]
+    if piece.kind != SAID or not after or after[0].kind not in (RUN, FILE):
+        return False
     bare = piece.text.strip()
-    return (
-        piece.kind == SAID
-        and bool(after)
-        and after[0].kind in (RUN, FILE)
-        and len(bare) < LEADS
-        and "\n" not in bare
-        and bare.endswith((":", "："))
-    )
+    return len(bare) < LEADS and "\n" not in bare and bare.endswith((":", "："))
 
 
 def _clean_summary(text: str) -> str:
@@ -195,7 +185,7 @@ def _format_piece(piece: Piece) -> str:
 
 
 def format_run(piece: Piece) -> str:
-    """Return a run as a line, with the cause of a failure."""
+    """Return a run as a list line, with a failure's cause."""
     mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
     tool = piece.name + " " if piece.name else ""
     line = "- %s %s%s" % (mark, tool, format_code(clip_at_word(one_line(piece.told), COMMAND)))
@@ -217,7 +207,7 @@ def _quote(text: str) -> str:
 
 
 def _clip_quote(text: str) -> str:
-    """Clip a text in its middle, where mostly a paste stands."""
+    """Return a text cut in its middle, where mostly a paste stands."""
     if len(text) <= ASKED:
         return text
     end = text[-LAST:]
@@ -228,7 +218,7 @@ def _clip_quote(text: str) -> str:
 
 
 def replace_headings(text: str) -> str:
-    """Return markdown with bold headings and clipped blocks of code."""
+    """Return markdown with headings in bold and long blocks of code cut."""
     out: list[str] = []
     fence, length = "", 0
     for line, inside in tokeniser.mark_code(text.strip().split("\n")):
@@ -303,7 +293,7 @@ def split_sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[b
 
 
 def _parse_line(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | None]:
-    """Return (pieces of a list line, match of the user's words)."""
+    """Return (pieces of a list line, match of a user's line or None)."""
     # the first character decides: most lines are prose, and `fix` reads all lines of a month
     first = line[:1]
     if first == "-" and not is_code:
@@ -312,7 +302,7 @@ def _parse_line(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | 
 
 
 def _is_at_request(turn: Turn, prose: list[str]) -> bool:
-    """Tell whether only the heading of a turn has been read."""
+    """Tell whether of a turn only the heading has been read."""
     return not turn.pieces and not turn.asked and not "".join(prose).strip()
 
 
@@ -325,11 +315,11 @@ def _find_quote_end(lines: list[str], number: int) -> int:
 def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
     """Add what a turn's lines tell: its request and pieces."""
     prose: list[str] = []
-    number, is_read = 0, False  # the request
+    number, has_request = 0, False
     while number < len(lines):
         line = lines[number]
         made, said = _parse_line(line, marked[number])
-        asks = line[:1] == ">" and not is_read and _is_at_request(turn, prose)
+        asks = line[:1] == ">" and not has_request and _is_at_request(turn, prose)
         if said or asks:
             last = _find_quote_end(lines, number)
             quoted = [line[2:] for line in lines[number : last + 1]]
@@ -337,7 +327,7 @@ def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
             if said:
                 made = [Piece(USER, "\n".join([said[2], *quoted[1:]]).strip(), said[1])]
             else:
-                turn.request, is_read = "\n".join(quoted), True
+                turn.request, has_request = "\n".join(quoted), True
                 prose = []
         elif not made:
             prose.append(line)

@@ -35,7 +35,7 @@ _NO = re.compile(
 
 
 def list_decisions(history: Sequence[Turn]) -> list[str]:
-    """Return the decisions in some turns, one line each, newest last."""
+    """Return the decisions in some turns, a line each, newest last."""
     lines = [line for number in range(len(history)) for line in _find_in_turn(history, number)]
     return list(dict.fromkeys(lines))[-MOST:]
 
@@ -56,7 +56,7 @@ def _find_in_turn(history: Sequence[Turn], number: int) -> Iterator[str]:
 
 
 def _format_decision(piece: Piece, proposed: str) -> str:
-    """Return the user's words in a turn as a decision, or ""."""
+    """Return words of the user as a decision, "" for none."""
     if piece.name == ANSWER:
         return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:

@@ -118,7 +118,7 @@ class Facts:
         return sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
 
     def withdraw(self, other: Facts) -> None:
-        """Add the turns of other facts, as withdrawn by a rewind."""
+        """Add another Facts' turns as withdrawn: a rewind took them back."""
         self.withdrawn += [
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
@@ -130,7 +130,7 @@ class Facts:
 
     @property
     def last_pieces(self) -> list[Piece]:
-        """The pieces of the last turn, [] without turns."""
+        """The pieces of the last turn, [] if there is no turn."""
         return self.turns[-1].pieces if self.turns else []
 
     @property
@@ -151,7 +151,7 @@ class Facts:
 
 
 class EntryContext(NamedTuple):
-    """The instant and place of an entry.
+    """When and where an entry was written.
 
     roots: the directories of the project, and that of the session.
     agent: the subagent's file, _IN_PARENT, or "".
@@ -197,9 +197,9 @@ def _end_turn(facts: Facts, how: str, agent: str) -> None:
 
 
 def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
-    if branch not in ("", "HEAD", facts.branch) and (
-        asks or facts.branch in layout.TRUNKS or _may_change_branch(facts, branch)
-    ):
+    if branch in ("", "HEAD", facts.branch):
+        return
+    if asks or facts.branch in layout.TRUNKS or _may_change_branch(facts, branch):
         facts.branch = branch
 
 
@@ -234,7 +234,7 @@ def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _add_task_end(facts: Facts, entry: Entry, where: EntryContext) -> int:
-    """Add the end of a background command, found by its call or task."""
+    """Add the end of a background command, found by call or task."""
     for key, row in facts.pending.items():
         if row[:1] == [shell.BACKGROUND] and (key == entry.id or row[2:] == [entry.name]):
             del facts.pending[key]
@@ -246,7 +246,7 @@ def _add_task_end(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _may_change_branch(facts: Facts, branch: str) -> bool:
-    """Tell whether this turn changed nothing yet; for a trunk, no turn did."""
+    """Tell whether this turn (for a trunk, every turn) has changed nothing."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     times = [edit.at for edit in facts.edits[-1:]] + [at for *_, at in facts.commits[-1:]]
     return all(at < since for at in times)
@@ -256,7 +256,7 @@ def _may_change_branch(facts: Facts, branch: str) -> bool:
 
 
 def _clip_request(text: str, most: int) -> str:
-    """Return the user's words shortened in their middle, at lines; typed ones stay."""
+    """Return the user's words cut in their middle, if possible at lines."""
     if len(text) <= most:
         return text
     # A label above the cut may name a secret below it, so two lines more are left out there.
@@ -306,7 +306,7 @@ def _add_statement(facts: Facts, entry: Entry) -> None:
 
 
 def add_early_statement(facts: Facts, statement: str) -> None:
-    """Add a statement from a hook, unless the transcript had it."""
+    """Add a statement that a hook gave, unless the transcript had it."""
     mark = writer.body_checksum(statement)
     text = clip_characters(statement, _SAID)
     known = any(text in turn.statements() for turn in facts.turns)
@@ -335,7 +335,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 
 
 def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
-    """Add a refusal, an answer or other words of the user."""
+    """Add the user's words to a call: a refusal, an answer, others."""
     if entry.name == turns.REFUSED:
         pieces = facts.last_pieces
         if pieces and pieces[-1].outcome == shell.DECLINED:
@@ -415,14 +415,14 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 
 
 def _find_argument(entry: Entry, roots: tuple[str, ...]) -> Any:
-    """Return a call's main argument, or a FREE_FORM tool's whole input."""
+    """Return a call's main argument or None, a FREE_FORM tool's whole input."""
     if entry.name.startswith(turns.FREE_FORM):
         return _pack_input(entry, roots)
     return entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
 
 
 def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
-    """Return an input as JSON, its main text first.
+    """Return a call's input as JSON, its main text first.
 
     Its keys are the labels by which secrets in it, and in its error, are found.
     """
@@ -441,7 +441,7 @@ def _pack_input(entry: Entry, roots: tuple[str, ...]) -> str:
 
 
 def _keep_rest(facts: Facts, entry: Entry) -> None:
-    """Keep what a call is given beside what is told: its keys label secrets in its error."""
+    """Keep a call's untold arguments: their keys label secrets in its error."""
     told = (_ARGUMENTS.get(entry.name), *_CONTENTS)
     rest = {key: value for key, value in entry.data.items() if key not in told}
     if rest and not entry.name.startswith(turns.FREE_FORM):
@@ -479,7 +479,7 @@ def _add_call(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
 
 
 def _hash_change(entry: Entry) -> list[str]:
-    """Return ["old hash:new hash"] of an edit, [] for another call."""
+    """Return ["<old>:<new>"], hashes of an edit's texts, [] for another call."""
     old, new = map(entry.data.get, ("old_string", "new_string"))
     if entry.name != "Edit" or not isinstance(old, str) or not isinstance(new, str):
         return []
@@ -487,7 +487,7 @@ def _hash_change(entry: Entry) -> list[str]:
 
 
 def find_reversed_paths(facts: Facts) -> set[str]:
-    """Return the files whose changes cancel out, with no commit in between."""
+    """Return the files whose changes cancel out between two commits."""
     commits = sorted(at for *_, at in facts.commits)
     # by file and commit: the text that a change left -> the texts that it replaced, newest last
     changes: dict[tuple[str, int], dict[str, list[str]]] = {}
@@ -559,7 +559,7 @@ def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: En
 
 
 def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
-    """Add the findings that an edit answers, each rule once a turn."""
+    """Add the linter findings that an edit answers, a rule once a turn."""
     met = turns.find_pieces(facts.turns[-1:], turns.MET)
     from memory.capture import findings  # most edits answer nothing
 
@@ -594,11 +594,9 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
 def _remove_chatter(facts: Facts, run: Run, hashes: list[str]) -> None:
     """Remove a failure's first line if passing runs print it too."""
     first, _, rest = run.detail.partition("\n")
-    if (
-        not run.bad
-        or tellingline.hash_line(first) not in hashes
-        or not tellingline.is_chatter(facts.printed, run.key, first)
-    ):
+    if not run.bad or tellingline.hash_line(first) not in hashes:
+        return
+    if not tellingline.is_chatter(facts.printed, run.key, first):
         return
     run.detail = rest
     old, new = _format_result(run.outcome, first), _format_result(run.outcome, run.cause)
@@ -719,7 +717,7 @@ def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -
 def _mark_discarded(facts: Facts, command: str) -> None:
     for path in git.find_discarded_paths(command):
         for edit in facts.edits:
-            known, given = "/" + edit.path, "/" + path
+            known, given = "/" + edit.path, "/" + path  # one of them may be absolute
             edit.undone |= path == "*" or known.endswith(given) or given.endswith(known)
 
 
@@ -757,7 +755,7 @@ def _repeat_key(run: Run) -> tuple[str, ...]:
 
 
 def _add_file_piece(facts: Facts, edit: Edit) -> None:
-    """Add a file to the turn, unless just named."""
+    """Add a file to the turn, unless it was named just before."""
     pieces = facts.last_pieces[-_SAME_TURN:]
     if not any(piece.kind == turns.FILE and piece.text == edit.path for piece in pieces):
         how = turns.CREATED if edit.made else turns.EDITED
@@ -765,7 +763,7 @@ def _add_file_piece(facts: Facts, edit: Edit) -> None:
 
 
 def _record_edit(facts: Facts, edit: Edit, where: EntryContext) -> int:
-    """Add an edit, or join it with the same file's just before."""
+    """Add an edit, or join it with the file's last; return 1 or 0."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0

@@ -38,7 +38,7 @@ def find_rules(finding: str) -> list[str]:
 
 
 def find_rule_kind(finding: str) -> str:
-    """Return the rules that a finding names, else the finding."""
+    """Return the rules that a finding names, joined, else the finding."""
     return " ".join(find_rules(finding)) or finding
 
 
@@ -51,7 +51,7 @@ def names_rule(text: str, finding: str) -> bool:
 
 
 def take_answered(findings: list[Finding], path: str, patch: object) -> list[tuple[str, str]]:
-    """Remove answered findings; return (message, new lines) of each.
+    """Remove the findings that an edit answers; return (message, new lines).
 
     path: of the edited file.  patch: the host's hunks.
     The line numbers of the other findings are brought up to date.
@@ -74,7 +74,7 @@ def take_answered(findings: list[Finding], path: str, patch: object) -> list[tup
 
 
 def _find_answer(removed: list[str], added: list[str], finding: str) -> str:
-    """Return the added lines that answer a finding, joined, or ""."""
+    """Return the added lines that answer a finding, joined; "" for none."""
     old = {"", *map(str.strip, removed)}
     new = [line for line in map(str.strip, added) if line not in old]
     naming = [line for line in new if names_rule(line, finding)]

@@ -25,7 +25,7 @@ _LASTING = frozenset(
 
 @dataclass(frozen=True)
 class Fix:
-    """A failure, the later success, and the edits in between."""
+    """A failure, its later success, and the edits in between."""
 
     failure: Run
     success: Run
@@ -33,13 +33,13 @@ class Fix:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The edited files, each once, files named by the failure first."""
+        """The edited files, each once; files that the failure names come first."""
         paths = dict.fromkeys(edit.path for edit in self.edits)
         return tuple(sorted(paths, key=lambda path: extract_stem(path) not in self.failure.detail))
 
 
 def find_fixes(facts: Facts) -> list[Fix]:
-    """Return the failures that passed after edits, oldest first, each error once."""
+    """Return each failure that passed after edits, oldest first, each error once."""
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
     reversed_paths = find_reversed_paths(facts)
     edited = [edit for edit in facts.edits if edit.path not in reversed_paths]
@@ -59,32 +59,28 @@ def find_fixes(facts: Facts) -> list[Fix]:
 
 
 def shows_pass(run: Run, failure: Run) -> bool:
-    """Tell whether a run shows that a failed task passes now."""
-    other = commandline.find_main_task(failure)
-    return (
-        run.outcome == shell.OK
-        and other is not None
-        and any(
-            commandline.covers(task, other, failure.detail)
-            for task in commandline.find_passed_tasks(run, strict=True)
-        )
-    )
+    """Tell whether a run shows that a failure's task passes now."""
+    failed = commandline.find_main_task(failure)
+    if run.outcome != shell.OK or failed is None:
+        return False
+    passed = commandline.find_passed_tasks(run, strict=True)
+    return any(commandline.covers(task, failed, failure.detail) for task in passed)
 
 
 def find_open_failures(runs: Iterable[Run]) -> list[Run]:
-    """Return the newest failure of each task without later success.
+    """Return the newest failure of each task that has no later success.
 
     runs: in any order.  Counted are tests, linters, builds, and commands that change something for
     good (`git push`, `npm install`), if not merely called wrongly.
     """
     ordered = sorted(runs, key=lambda run: run.last)
-    return [
-        run
-        for index, run in enumerate(ordered)
-        if run.bad
-        and _awaits_fix(run)
-        and not any(_settles(later, run) for later in ordered[index + 1 :] if later.last > run.last)
-    ]
+    found = []
+    for index, run in enumerate(ordered):
+        if run.bad and _awaits_fix(run):
+            later = (other for other in ordered[index + 1 :] if other.last > run.last)
+            if not any(_settles(other, run) for other in later):
+                found.append(run)
+    return found
 
 
 def _awaits_fix(run: Run) -> bool:
@@ -97,23 +93,18 @@ def _awaits_fix(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
-    """Tell whether a later run takes a failure's place or ends it."""
+    """Tell whether a later run resolves a failure or fails instead."""
     if later.command == failure.command:
         return later.bad or later.passed
     if later.passed and failure.key.startswith("git "):
         return later.key.startswith("git ") and not commandline.is_noise(later.key)
-    return _repeats(later, failure) or any(
-        commandline.may_resolve(task, failure) for task in commandline.find_passed_tasks(later)
-    )
+    passed = commandline.find_passed_tasks(later)
+    return _repeats(later, failure) or any(commandline.may_resolve(t, failure) for t in passed)
 
 
 def _repeats(later: Run, failure: Run) -> bool:
     """Tell whether a later run fails at the same task."""
-    task, other = commandline.find_main_task(later), commandline.find_main_task(failure)
-    return (
-        later.bad
-        and later.kind != tellingline.USE
-        and task is not None
-        and other is not None
-        and commandline.covers(task, other)
-    )
+    if not later.bad or later.kind == tellingline.USE:
+        return False
+    task, failed = commandline.find_main_task(later), commandline.find_main_task(failure)
+    return task is not None and failed is not None and commandline.covers(task, failed)

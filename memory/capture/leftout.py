@@ -27,7 +27,7 @@ _END = 1 << 62  # after every offset
 
 @dataclass
 class Pauses:
-    """The parts of a session's transcripts that are left out."""
+    """The parts of a session's transcripts that capture leaves out."""
 
     open: bool = False
     first: str = ""
@@ -35,14 +35,14 @@ class Pauses:
     ids: set[str] = field(default_factory=set)
 
     def next_readable(self, key: str, at: int) -> int:
-        """Return the first offset, from `at` on, outside the pauses."""
+        """Return the first offset from `at` on that no pause covers."""
         for start, end in self._list_spans(key):
             if start <= at < end:
                 at = end
         return at
 
     def next_pause(self, key: str, at: int) -> int:
-        """Return the offset of the next pause from `at` on."""
+        """Return the offset at which the next pause begins, from `at` on."""
         return min((start for start, _ in self._list_spans(key) if start >= at), default=_END)
 
     def follows_pause(self, key: str, at: int) -> bool:
@@ -56,7 +56,7 @@ class Pauses:
 
 
 def load(place: layout.Place, session: str) -> Pauses:
-    """Read the pauses of a session; where unreadable, all is paused."""
+    """Read a session's pauses; where they are unreadable, all is paused."""
     try:
         value = fastjson.parse(files.read(receipts.pauses_path(place.receipts(session)), 16 << 20))
         return Pauses(
@@ -79,7 +79,7 @@ def list_paused_sessions(place: layout.Place) -> list[str]:
 def begin_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
 ) -> None:
-    """Leave out a session's transcript from here on.
+    """Leave a session's transcript out from here on.
 
     path: of its transcript, "" while there is none.
     starts: a session starts here; the transcript so far is older.
@@ -100,7 +100,7 @@ def begin_pause(
 def end_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, prompt: str = ""
 ) -> bool:
-    """Read a session again from here on; tell whether it was paused.
+    """End a session's pause; tell whether it was paused.
 
     prompt: the host's id of the first prompt to be read.  Raises OSError.
     """
@@ -112,13 +112,13 @@ def end_pause(
 
 
 def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
-    """Return (key in the spans, path) pairs."""
+    """Return (key in `spans`, path) of a session's transcript and its subagents'."""
     agents = transcript.agents(path, env) if path else ()
     return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
 
 
 def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
-    """Move the ends of the last spans to the files' ends."""
+    """Move the last spans' ends to the files' ends, or to a prompt."""
     for key, file in _list_transcripts(path, env):
         span = pauses.spans.setdefault(key, [[0, 0]])[-1]
         stop = read_size(file)
@@ -135,7 +135,7 @@ def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -
 
 
 def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
-    """Return the offset of a prompt's line, else `end`."""
+    """Return the offset of the line of a prompt, else `end`."""
     if not end:
         return end
     fd = files.open_read(path, follow=False)
@@ -149,7 +149,5 @@ def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
 
 def _save(place: layout.Place, session: str, pauses: Pauses) -> None:
     value = {"v": 1, **vars(pauses), "ids": "".join(sorted(pauses.ids))}
-    files.replace(
-        receipts.pauses_path(place.receipts(session)),
-        (fastjson.dump(value) + "\n").encode("ascii", "replace"),
-    )
+    data = (fastjson.dump(value) + "\n").encode("ascii", "replace")
+    files.replace(receipts.pauses_path(place.receipts(session)), data)

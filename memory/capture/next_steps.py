@@ -9,15 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from memory.capture import openings
-from memory.capture.turns import (
-    APPROVED,
-    COMMIT,
-    REPORT,
-    USER,
-    Piece,
-    Turn,
-    find_pieces,
-)
+from memory.capture.turns import APPROVED, COMMIT, REPORT, USER, Piece, Turn, find_pieces
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
 from memory.core.records import parse_steps
@@ -72,17 +64,16 @@ def _find_plan_steps(history: Sequence[Turn], has_todos: bool) -> list[str]:
 
 
 def _cut_after(plan: Piece, history: Sequence[Turn]) -> list[Turn]:
-    """Return the turns after a plan was approved in the first one."""
+    """Return the turns after a plan's approval, which is in the first one."""
     first, *later = history
     after = first.pieces[len(first.pieces) - first.pieces[::-1].index(plan) :]
     return [Turn(first.at, "", first.asked, after, first.end), *later]
 
 
 def _find_open_steps(steps: Sequence[str], after: Sequence[Turn]) -> list[str]:
-    """Return the steps that no statement names, unless the plan's work has ended.
+    """Return the steps that no statement names, [] if the work has ended.
 
-    All seven plans of two projects were carried out in the turn that followed: what has ended well
-    leaves none, but where the user asked for a step by its words.
+    An ended plan has open steps only where the user asked for a step by its words.
     """
     did = [turn for turn in after if turn.did or find_pieces([turn], REPORT)]
     is_asked = any(_names(turn.request, step) for turn in after[1:] for step in steps)
@@ -140,7 +131,7 @@ def _is_done(step: str, later: Sequence[Turn]) -> bool:
 
 
 def _names(text: str, step: str) -> bool:
-    """Tell whether a text holds the share of a step's words that counts."""
+    """Tell whether a text holds enough (_DONE) of a step's words."""
     wanted = _find_words(step)
     return len(wanted & set(tokeniser.index_terms(text))) >= _DONE * len(wanted)
 

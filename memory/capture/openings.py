@@ -40,16 +40,17 @@ def is_finished(turn: Turn) -> bool:
 
 
 def is_acknowledged(turn: Turn) -> bool:
-    """Tell whether a finished turn brought a few words and no work."""
+    """Tell whether a finished turn has few words and no work."""
     if any(piece.kind in _WORK for piece in turn.pieces):
         return False
     return is_finished(turn) and sum(map(len, turn.statements())) < _SUBSTANCE
 
 
 def find_outcome(turn: Turn) -> str:
-    """Return a turn's final statement, else its last long statement.
+    """Return a turn's final statement.
 
-    A statement before a call, or in answer to a notice, is final only where no other is.
+    Unfinished turn: the last ENDED one, else the last long one.  Finished: the last that neither
+    precedes a call nor answers a notice, else the last.
     """
     statements = [piece for piece in turn.pieces if piece.kind == turns.SAID]
     final = [piece.text for piece in statements if piece.result == turns.ENDED]
@@ -68,7 +69,7 @@ def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
 
 
 def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work, or None if no turn committed."""
+    """Return the last turn with work, None where no turn committed."""
     kinds = {piece.kind for turn in history for piece in turn.pieces}
     if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
         return None
@@ -185,7 +186,7 @@ def cut_clause(text: str, most: int = TITLE) -> str:
 
 
 def _trim_end(cut: str, least: int) -> str:
-    """Remove an open bracket and joining words from a text's end, beyond `least`."""
+    """Remove an open bracket and joining words at a text's end."""
     opened = cut.rfind("(")
     if opened >= least and ")" not in cut[opened:]:
         cut = cut[:opened].rstrip(" .;:,–—")
@@ -210,7 +211,7 @@ def is_meaningful(request: str) -> bool:
 
 
 def find_topic(request: str) -> str:
-    """Return the first meaningful line of a request as a clause, or ""."""
+    """Return a request's first meaningful line as a clause, or ""."""
     for line in list_prose_lines(request)[:5]:
         if line[:1] not in (">", "|", "<") and is_meaningful(line):
             return cut_clause(strip_marks(line.lstrip("# ")))
@@ -221,7 +222,7 @@ def find_topic(request: str) -> str:
 
 
 def find_opening(statements: Iterable[str], most: int, about: str = "") -> str:
-    """Return the opening sentence that shares most words with `about`.
+    """Return the opening sentence that shares the most words with `about`.
 
     From the first statement that shares any, else the first sentence of all, or "".
     most: characters, cut at a word.
@@ -239,14 +240,13 @@ def find_opening(statements: Iterable[str], most: int, about: str = "") -> str:
 def _list_opening_sentences(statement: str) -> list[str]:
     parts = _parse_parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
-    found = [
-        *filter(_is_telling, (sentence for line in lines for sentence in split_sentences(line)))
-    ]
+    sentences = (sentence for line in lines for sentence in split_sentences(line))
+    found = [*filter(_is_telling, sentences)]
     return found[:_SENTENCES] or [*filter(_is_telling, [_format_first_list(parts)])]
 
 
 def _format_first_list(parts: Sequence[tuple[str, str]]) -> str:
-    """Return the first list with its lead, else all parts."""
+    """Return the first list with the sentence before it, else all parts."""
     kinds = [kind for kind, _ in parts]
     if ITEM not in kinds:
         return _join_parts(parts).rstrip(":：")

@@ -48,11 +48,10 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass
 class ClosedStretch:
-    """A part of a session that has ended, kept for a later rewind.
+    """An ended part of a session, kept for a later rewind.
 
-    name, mark, title: of its checkpoint and the hash of the text; "" for none.
-    start, end: offsets by file.
-    base: the facts carried into it, serialized.
+    name, mark, title: of its checkpoint, and the hash of the text; "" for none.
+    start, end: offsets by file.  base: the facts carried into it, serialized.
     day: of the turn before.
     """
 
@@ -103,7 +102,7 @@ class CaptureState:
 
 
 class RecordHead(NamedTuple):
-    """The frontmatter of a checkpoint or a conversation.
+    """A few fields of the frontmatter of a checkpoint or conversation.
 
     until: the instant of its last entry.  talk: the id of a checkpoint's conversation.
     """
@@ -128,7 +127,7 @@ class RecordHeads:
         self.firsts: dict[str, str] = {}
 
     def list_since(self, folder: str, day: str) -> list[RecordHead]:
-        """Return the heads of a day and later, oldest first."""
+        """Return the heads of a day's records and later ones, oldest first."""
         days = [name for name in self._list_names(folder) if name >= day]
         return [head for name in days for head in self.list_day(folder, name)]
 
@@ -137,7 +136,7 @@ class RecordHeads:
         return [self._read_head(path + "/" + name) for name in self._list_names(path)]
 
     def forget(self, name: str) -> None:
-        """Drop the cached head of a written record."""
+        """Drop the cached head of a record that was written."""
         path = name.removeprefix("p/")
         self._heads.pop(path, None)
         day = path.rpartition("/")[0]
@@ -167,7 +166,7 @@ _HEAD = "first since units size name checksum secret kin talk base grown length 
 
 
 def load(path: str) -> CaptureState | None:
-    """Read a state, None if absent or of another version."""
+    """Read a state, None if it is absent or of another version."""
     try:
         head, _, rest = files.read(path, 64 << 20).partition(b"\n")
         values, more = fastjson.parse(head), fastjson.parse(rest)
@@ -205,7 +204,7 @@ def parse_facts(value: dict[str, Any]) -> Facts:
 
 
 def serialize_facts(facts: Facts) -> dict[str, Any]:
-    """Return facts as JSON values."""
+    """Return facts as values that JSON can hold."""
     value = dict(vars(facts))
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
@@ -243,7 +242,7 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def read_head(path: str) -> dict[str, Any]:
-    """Read the first line of a state, of any version."""
+    """Read a state's first line, of any version; {} if unreadable."""
     try:
         value = fastjson.parse(files.read(path, 1 << 16).partition(b"\n")[0])
     except (OSError, ValueError):
@@ -252,7 +251,7 @@ def read_head(path: str) -> dict[str, Any]:
 
 
 def read_seen_ids(path: str) -> set[str]:
-    """Read the short ids of a state's entries, of any version."""
+    """Read a state's short ids, of any version; none if unreadable."""
     try:
         return split_ids(fastjson.parse(files.read(path, 64 << 20).partition(b"\n")[2])["seen"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -260,7 +259,7 @@ def read_seen_ids(path: str) -> set[str]:
 
 
 def extract_uuid(session: str) -> str:
-    """Return the last UUID in a session's name, else the name.
+    """Return the last UUID in a session's name, else the whole name.
 
     A copy's name may be `2026-01-12-<UUID>`.
     """
@@ -283,7 +282,7 @@ def split_ids(joined: str) -> set[str]:
 def find_branch_switches(
     path: str, offset: int = 0, branch: str = "", sent: bool = False
 ) -> list[StretchEnd]:
-    """Return the switches of branches and of senders in a transcript, in order.
+    """Return a transcript's switches of branches and of senders, in order.
 
     A switch from a trunk does not count: its work goes along.  A turn that switches before any
     other change belongs to the new branch, else to the old.
@@ -296,7 +295,8 @@ def find_branch_switches(
         head = line[: transcript.SHORT]
         for prompt in _find_prompt(head, line):
             asked = StretchEnd(at, prompt.at, True)
-            found += [asked._replace(switch=False)] * (prompt.headless != sent)
+            if prompt.headless != sent:
+                found.append(asked._replace(switch=False))
             sent = prompt.headless
         named = _find_branch(head, branch)
         if named not in ("HEAD", branch):
@@ -321,7 +321,7 @@ def _begins_work(head: bytes) -> bool:
 
 
 def _find_prompt(head: bytes, line: bytes) -> list[entries.Entry]:
-    """Return [prompt] of a prompt's line, [] for any other."""
+    """Return [the prompt] in a line, [] if it holds none."""
     if b'"user"' not in head or b'"tool_result"' in line or len(line) > transcript.LONGEST:
         return []
     parsed = entries.parse_entries(entries.parse_line(line))
@@ -331,11 +331,10 @@ def _find_prompt(head: bytes, line: bytes) -> list[entries.Entry]:
 def was_work_left(
     facts: Facts, ahead: Iterable[entries.Entry], roots: tuple[str, ...]
 ) -> bool | None:
-    """Tell whether a switch of branches left work behind, None for undecided.
+    """Tell whether a switch of branches left work behind, None if undecided.
 
     ahead: the entries after it; the first turn that changes something decides.
-    False where nothing had been changed before, or where the new branch takes over an uncommitted
-    change: a branch is often made from another's changes.
+    False where nothing had been changed before, or the new branch takes over an uncommitted change.
     """
     committed = max((at for *_, at in facts.commits), default="")
     uncommitted = {extract_stem(edit.path) for edit in facts.edits if edit.at > committed}
@@ -354,7 +353,7 @@ def was_work_left(
 
 
 def carry_over(facts: Facts) -> Facts:
-    """Return the facts that a session's next stretch needs."""
+    """Return the facts that the next stretch of a session needs."""
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.last)
     passed = {run.key: run.last for run in runs if run.outcome == shell.OK}
     failing = [run for run in runs if run.bad and passed.get(run.key, "") <= run.last]
@@ -391,7 +390,7 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
 
 
 def read_captured_size(place: layout.Place, session: str) -> int:
-    """Read how many bytes of a transcript are captured; -1 with unwritten work.
+    """Return how many bytes of a transcript are captured, -1 if unwritten.
 
     By any version of the state.
     """

@@ -18,8 +18,8 @@ from memory.session import transcript, whereabouts
 from memory.session.whereabouts import TranscriptEnds, TranscriptFolders
 
 QUIET = 30.0  # seconds without a change after which a session counts as dead
-KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
-# a session that was open when dayleaf was set up, a day before its first start, counts too
+KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days
+# a session that was open when dayleaf was set up counts too
 GRACE = clock.DAY
 
 
@@ -31,7 +31,7 @@ DAMAGED = (
 
 
 class UncapturedSessions(NamedTuple):
-    """The sessions without a capture.
+    """The sessions that were not captured.
 
     sessions: (session, path of its transcript) to be captured.
     before: sessions that ended before dayleaf was set up, for an import.
@@ -44,11 +44,7 @@ class UncapturedSessions(NamedTuple):
 
 
 def recover(
-    place: layout.Place,
-    settings: config.Config,
-    env: dict[str, str],
-    now: float,
-    current: str,
+    place: layout.Place, settings: config.Config, env: dict[str, str], now: float, current: str
 ) -> int:
     """Capture and close interrupted sessions; return the number of checkpoints.
 
@@ -91,7 +87,7 @@ def _find_transcript(
 def find_uncaptured(
     place: layout.Place, env: dict[str, str], now: float, current: str
 ) -> UncapturedSessions:
-    """Return the sessions without a capture; see `recover`."""
+    """Return the sessions that were not captured; see `recover`."""
     folders = TranscriptFolders(env)
     found, started = UncapturedSessions([], [], []), set(_list_started(place))
     for session in sorted(started):
@@ -129,7 +125,7 @@ def _read_ends(path: str) -> TranscriptEnds | None:
 def capture_running(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
 ) -> None:
-    """Capture and close running sessions."""
+    """Capture the sessions that started here, and close their checkpoints."""
     if not settings["capture.enabled"]:
         return
     from memory.capture.stretches import capture
@@ -158,7 +154,7 @@ def _find_uncaptured_path(place: layout.Place, session: str, listed: str) -> str
 
 
 def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
-    """Return how the host's folders of this project's sessions begin."""
+    """Return how the host names the folders of this project's sessions."""
     paths = (
         place.root,
         place.project,
@@ -172,12 +168,9 @@ def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[s
 
 
 def _find_unseen(
-    place: layout.Place,
-    env: dict[str, str],
-    folders: TranscriptFolders,
-    known: set[str],
+    place: layout.Place, env: dict[str, str], folders: TranscriptFolders, known: set[str]
 ) -> Iterator[tuple[str, str, TranscriptEnds]]:
-    """Yield (session, path, ends) of uncaptured transcripts, without known sessions."""
+    """Yield (session, path, ends) of uncaptured transcripts, but for `known` sessions."""
     past_folders = [path for path in layout.list_known_paths(place) if not files.exists(path)]
     rows = layout.read_place_rows(place.home)
     keys: dict[str, str] = {}
@@ -201,7 +194,7 @@ def _find_workspace(ends: TranscriptEnds, env: dict[str, str], keys: dict[str, s
 
 
 def _is_captured(place: layout.Place, session: str, path: str) -> bool:
-    """Tell whether a transcript is captured to its end, or paused."""
+    """Tell whether a transcript is captured to its end, paused or unreadable."""
     if leftout.load(place, session).open:
         return True
     try:

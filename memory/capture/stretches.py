@@ -4,8 +4,8 @@ A checkpoint covers one stretch of a session.  Stop writes or updates it after e
 PreCompact, SessionEnd, recovery, another branch or sender write and close it, and later work opens
 the next.
 
-Without its state (`progress`) a session's transcript is read again from its start, from the entries
-after `until` in the frontmatter of its checkpoints (the instant of the last entry told).
+Without its state (`progress`) a session's transcript is read again, from the entries after `until`
+in the frontmatter of its checkpoints (the instant of the last entry told).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Capture:
             self._add_kin(name)
 
     def run(self, trigger: str, statement: str = "") -> str:
-        """Read new entries; return the name of the checkpoint written."""
+        """Read new entries; return the name of the checkpoint written, or ""."""
         state, self.statement, name = self.state, entries.clean(statement), ""
         self._catch_up()
         closing = trigger != "stop" and self.ends()
@@ -106,7 +106,7 @@ class Capture:
         if self.rewound:
             self._read_again()
         if secret and (self.statement or state.facts.until != until):
-            # a new entry may hold a secret without its label: only together is it found
+            # a new entry may hold a secret whose label stands before
             self.rewind(START)
             self.read()
 
@@ -131,7 +131,7 @@ class Capture:
         return left
 
     def read(self) -> int:
-        """Read and redact all new entries; return the units of work."""
+        """Read and redact all new entries; return how much work they hold."""
         units = self.advance()
         if self.statement and not self.state.facts.muted:
             add_early_statement(self.state.facts, self.statement)
@@ -140,7 +140,7 @@ class Capture:
         return units
 
     def _read_again(self) -> None:
-        """Read the session again from the first withdrawn stretch on."""
+        """Read all stretches again, from the first that a rewind withdrew."""
         state = self.state
         base: Facts | None = None
         for row in state.closed:
@@ -191,7 +191,7 @@ class Capture:
     def _replace_page(
         self, name: str, old: bytes, changes: dict[str, Any], facts: Facts, checksum: str
     ) -> str:
-        """Rewrite a checkpoint unless its checksum changed; return the new one."""
+        """Rewrite a checkpoint unless its checksum changed; return the new checksum."""
         data = frontmatter.edit(old, changes)
         body = checkpointpage.render_body(facts).encode("utf-8")
         data = data[: frontmatter.split_head(data)[1]] + b"\n" + body
@@ -199,7 +199,7 @@ class Capture:
         return self._open_store().replace(name, data, checksum).checksum
 
     def _make_head(self, facts: Facts, created: object) -> dict[str, Any]:
-        """Return the frontmatter that the facts decide."""
+        """Return a checkpoint's title, aliases, tags and files."""
         day = clock.day(clock.parse(str(created)) or self.now)
         heads = self.heads.list_day("checkpoints", day)
         taken = {head.title for head in heads if head.name != self.state.name}
@@ -213,7 +213,7 @@ class Capture:
         }
 
     def _read_marks(self, name: str) -> tuple[str, str]:
-        """Return (text's hash, title) of a checkpoint."""
+        """Return (text's hash, title) of a checkpoint, ("", "") if unreadable."""
         try:
             page = frontmatter.parse(self._read_record(name))
         except OSError:
@@ -231,16 +231,14 @@ class Capture:
         return any(span.contains(at) for span in self.state.spans_taken)
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return (key in the spans, path) of the transcripts, subagents' last."""
-        agents = [
-            path
-            for path in self.source.agents(self.path, self.env)
-            if self.stop is None or self.source.began(path) <= self.stop.at
-        ]
+        """Return (key in the spans, path) of the transcript and its subagents'."""
+        agents, stop = self.source.agents(self.path, self.env), self.stop
+        if stop:
+            agents = [path for path in agents if self.source.began(path) <= stop.at]
         return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
     def advance(self) -> int:
-        """Read new lines and return the units of new work."""
+        """Read new lines; return how much new work they hold."""
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
@@ -288,7 +286,7 @@ class Capture:
         return units
 
     def _handle_title(self, entry: Entry, at: str) -> list[Entry]:
-        """Record a rewind; return [entry] for a title that none withdrew."""
+        """Record a rewind; return [entry] for a title that was not withdrawn."""
         if entry.kind == entries.REWIND:
             self._record_rewind(entry.text, entry.at)
             return []
@@ -315,7 +313,7 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find forks: sessions with the same first entry."""
+        """Find forks: other sessions with the same first entry."""
         mine, first = progress.extract_uuid(self.session), self.state.first
         states = set(whereabouts.list_stems(self.folder, ".json"))
         paused = set(leftout.list_paused_sessions(self.place))
@@ -337,7 +335,7 @@ class Capture:
         self.foreign |= leftout.load(self.place, name).ids
 
     def rewind(self, to: int) -> None:
-        """Go back to the stretch's START, or to what was WRITTEN last."""
+        """Move offsets and facts back to START or WRITTEN."""
         state = self.state
         for span in state.spans.values():
             span[READ] = span[to]
@@ -382,7 +380,7 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the instant up to which checkpoints tell, or ""."""
+        """Return the instant up to which checkpoints cover the session, or ""."""
         if self.began is None:
             return ""
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
@@ -420,6 +418,7 @@ class Capture:
             wishes.save_wishes(self._open_store(), facts.turns, self.session)
 
     def _keep_answer(self) -> None:
+        """Update the conversation alone for an answer, or if more turns follow."""
         if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
             self._update_conversation()
 
@@ -438,10 +437,10 @@ class Capture:
         names = [row.name for row in rows if self._read_marks(row.name) == (row.mark, row.title)]
         names += [state.talk] if conversationfile.is_unedited(self.place, state.talk) else []
         for name in names:
-            self._open_store().edit(name, add_alias, True)
+            self._open_store().edit(name, add_alias, bookkeeping=True)
 
     def _leave_edited_file(self) -> None:
-        """Begin a new checkpoint if a person changed the present file."""
+        """Begin a new checkpoint if a person changed the open one."""
         state = self.state
         if not state.name or self._is_unedited():
             return
@@ -454,7 +453,7 @@ class Capture:
         self.read()
 
     def _adopt_twin(self) -> None:
-        """Take over the checkpoint of a run that died before it was saved."""
+        """Take over the checkpoint of a run that died before saving."""
         state = self.state
         if not state.facts.until:
             return
@@ -477,7 +476,7 @@ class Capture:
             return False
 
     def _find_checkout(self, is_past: bool) -> tuple[str, str]:
-        """Return (branch, commit) of the work."""
+        """Return (branch, commit) of the work.  is_past: not those checked out now."""
         facts = self.state.facts
         if is_past:
             return facts.branch, next((hash for hash, *_ in reversed(facts.commits) if hash), "")
@@ -503,7 +502,7 @@ class Capture:
         }
 
     def _find_start(self) -> str:
-        """Return when the first turn began, "" if in the minute of the last."""
+        """Return when the first turn began, "" if in the last minute."""
         facts = self.state.facts
         at = facts.turns[0].at if facts.turns else ""
         return at if at[:16] < facts.until[:16] else ""
@@ -517,9 +516,8 @@ class Capture:
                 heads = self.heads.list_since(layout.FOLDERS[conversationfile.KIND], since)
                 names = [head.name for head in heads if head.session == self.session]
                 conversationfile.resume_newest(self.place, state, names)
-        id = conversationfile.update_file(
-            self._open_store(), self.settings, state, self.session, named
-        )
+        keeper = self._open_store()
+        id = conversationfile.update_file(keeper, self.settings, state, self.session, named)
         self.heads.forget(state.talk)
         return id
 
@@ -558,7 +556,7 @@ class Capture:
         return files.read(self.place.path(name), 64 << 20)
 
     def _is_told(self, page: frontmatter.Page, talk: str) -> bool:
-        """Tell whether a checkpoint's page holds all facts."""
+        """Tell whether a checkpoint's page already holds all facts."""
         same = page.body.strip() == checkpointpage.render_body(self.state.facts).strip()
         return same and (not talk or page.meta.get("conversation") == talk)
 
@@ -585,7 +583,7 @@ class Capture:
         return state.name
 
     def close(self) -> None:
-        """End the stretch: later work opens the next checkpoint."""
+        """End the stretch; later work opens the next checkpoint."""
         state = self.state
         self._keep_offsets()
         conversationfile.end_stretch(state)
@@ -598,7 +596,7 @@ class Capture:
         state.units, state.secret = 0, False
 
     def _keep_offsets(self) -> None:
-        """Keep this stretch's offsets for a later rewind."""
+        """Keep the offsets of this stretch for a later rewind."""
         state = self.state
         start, end = ({key: span[at] for key, span in state.spans.items()} for at in (START, READ))
         if start != end:
@@ -617,7 +615,7 @@ def _find_private_words(entry: Entry) -> set[str]:
 
 
 def _copy_without_output(facts: Facts) -> Facts:
-    # the output of passing runs was half of a state's bytes, and a later reading learns it anew
+    # half of a state's bytes; a later reading learns it anew
     return deepcopy(replace(facts, printed={}))
 
 

@@ -16,7 +16,7 @@ MOST_REQUESTS = 8  # that may name the work
 def list_titles(history: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list[str]:
     """Return titles for the work of some turns, best first.
 
-    by_client: the title that the client gave the session.  commits: subjects, best first.
+    by_client: the client's title for the session.  commits: subjects, best first.
     """
     plans = [
         openings.find_heading(plan.text) for plan in find_pieces(history[::-1], USER, APPROVED)
@@ -27,12 +27,12 @@ def list_titles(history: Sequence[Turn], by_client: str, commits: Sequence[str])
 
 
 def find_first_request(history: Sequence[Turn]) -> str:
-    """Return the first meaningful request of some turns as a clause, or ""."""
+    """Return the turns' first meaningful request as a clause, or ""."""
     return next(_list_requests(history), "")
 
 
 def _list_requests(history: Sequence[Turn]) -> Iterator[str]:
-    """Yield the topics of requests, those that were only acknowledged last."""
+    """Yield the topics of requests; those that were only acknowledged come last."""
     acknowledged = []
     for turn in history:
         topic = openings.find_topic(turn.request) if turn.asked in ("", SLASH) else ""

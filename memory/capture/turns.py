@@ -29,17 +29,10 @@ WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "appr
 class Piece(NamedTuple):
     """One event inside a turn.
 
-        kind    text                            name                        result
-        SAID    the model's words                                           CALLED (a call follows),
-                                                                            ENDED (they end a turn
-                                                                            of the host), ASIDE (the
-                                                                            same, in answer to a
-                                                                            notice and without work)
-        USER    the user's words in between     WORKING, ANSWER, `refused Edit …`, APPROVED (then it
-                                                is the plan)                CHOSEN (the menu offered
-                                                                            the answer)
-        RUN     a command, or a tool's input    the tool, "" for Bash       shell's outcome, then
-                                                `: ` and the telling line
+        kind    text                            name
+        SAID    the model's words
+        USER    the user's words in between     WORKING, ANSWER, `refused Edit …`, APPROVED (a plan)
+        RUN     a command, or a tool's input    the tool, "" for Bash
         FILE    a path                          CREATED, EDITED or REMOVED
         COMMIT  its subject                     its hash, or ""
         REPORT  a subagent's last words         its task
@@ -47,7 +40,9 @@ class Piece(NamedTuple):
         MERGED  a branch, or `#12`              the number of its pull request, or ""
         MET     the lines of a change           the finding that named the place
 
-    times: the number of equal runs in a row.
+    result: of SAID, CALLED (a call follows), ENDED (they end a turn of the host), ASIDE (the same,
+    in answer to a notice and without work); of USER, CHOSEN (the menu offered the answer); of RUN,
+    shell's outcome, then `: ` and the telling line.  times: the number of equal runs in a row.
     """
 
     kind: str
@@ -67,7 +62,7 @@ class Piece(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The text; of a FREE_FORM tool's input its main text."""
+        """The text, or the main text of a FREE_FORM tool's input."""
         is_input = self.kind == RUN and self.name.startswith(FREE_FORM)
         return find_told(self.text)[1] if is_input else self.text
 
@@ -102,7 +97,7 @@ class Turn:
 
     @property
     def did(self) -> bool:
-        """Whether the turn changed a file or committed."""
+        """Whether the turn changed a file or made a commit."""
         return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)
 
     def statements(self) -> list[str]:
@@ -111,7 +106,7 @@ class Turn:
 
 
 def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
-    """Return the pieces of a kind and, if given, a name."""
+    """Return the pieces of a kind, and of a name if given."""
     every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
 
@@ -133,7 +128,7 @@ def list_user_texts(turn: Turn) -> list[str]:
 
 
 def find_told(given: str) -> tuple[str, str]:
-    """Return the (key, text) that an input begins with."""
+    """Return (key, text) that a JSON input begins with, ("", it) for another."""
     if not given.startswith("{"):
         return "", given
     match = _FIRST_TEXT.match(given)
@@ -155,6 +150,6 @@ def make_relative(path: str, roots: Iterable[str]) -> str:
 
 
 def extract_stem(path: str) -> str:
-    """Return a file's name without ending and test marks."""
+    """Return a file's name without its ending and marks of tests."""
     name = path.rpartition("/")[2].rpartition(".")[0]
     return re.sub(r"^test_|[._-](?:test|spec)$", "", name.lower())

@@ -301,12 +301,12 @@ _STOP = LazyPattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
 def make_frontmatter(day: str) -> dict[str, str]:
-    """Return the frontmatter of a rule made of a wish."""
+    """Return the frontmatter of a rule that a wish became."""
     return {"rationale": "You said so on %s." % day, "suggested_by": "you", SAID: day}
 
 
 def find_wishes(request: str) -> list[str]:
-    """Return the standing wishes in a request, without joining words before them."""
+    """Return the standing wishes in a request, without words before them."""
     if len(request) > WISH_CHARS:
         return []
     return [*filter(None, map(_extract_wish, _split_sentences(request)))]
@@ -315,11 +315,8 @@ def find_wishes(request: str) -> list[str]:
 def _split_sentences(request: str) -> Iterator[str]:
     for row, is_code in tokeniser.mark_code(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
-        if (
-            not is_code
-            and row[:4] != "    "
-            and not bare.startswith((">", "|", "#", "<", "$", "/", "+"))
-        ):
+        is_said = row[:4] != "    " and not bare.startswith((">", "|", "#", "<", "$", "/", "+"))
+        if is_said and not is_code:
             yield from (part.strip() for part in _STOP.split(bare))
 
 
@@ -338,7 +335,7 @@ def list_wishes(turns: Iterable[Turn]) -> list[tuple[str, str]]:
 
 
 def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
-    """Save the wishes that the user typed as waiting rules; return their ids.
+    """Save the user's wishes as waiting rules; return their ids.
 
     A dropped wish is not written again, a wish with a secret never; a waiting wish counts once more
     on another day or in another session.
@@ -389,13 +386,13 @@ def get_times(rule: Record) -> int:
 
 
 def is_said_in(rule: Record, session: str) -> bool:
-    """Tell whether a wish is of a session, or counted for it."""
+    """Tell whether a wish came from a session, or counted for it."""
     counted = parse_labels(rule.meta.get(SAID_IN))
     return session[:8] in (*counted, meta_text(rule, "session")[:8], "")
 
 
 def count_repeat(keeper: Store, rule: Record, at: str, session: str) -> bool:
-    """Count that a waiting wish was said again; tell whether it was."""
+    """Count a waiting wish that was said again; tell whether it counted."""
     day = clock.format_local_day(clock.parse(at) or keeper.now)
     last, first = str(rule.meta.get(SAID) or ""), clock.format_local_day(rule.created)
     is_known = is_said_in(rule, session)
@@ -408,7 +405,7 @@ def count_repeat(keeper: Store, rule: Record, at: str, session: str) -> bool:
         moved.update(make_frontmatter(day))
     elif day < first:
         moved["created"] = at
-    keeper.edit(rule.name, moved, True)
+    keeper.edit(rule.name, moved, bookkeeping=True)
     return True
 
 
@@ -427,7 +424,7 @@ def is_dropped(keeper: Store, title: str, at: str = "") -> bool:
 
 
 def are_contrary(one: str, other: str) -> bool:
-    """Tell whether two wishes ask for a thing and for its contrary."""
+    """Tell whether two wishes ask for a thing and for its opposite."""
     (no, these, verb), (not_no, those, other_verb) = map(_split_wish, (one, other))
     if no == not_no or not these or len(these) != len(those):
         return False
@@ -444,7 +441,7 @@ def are_contrary(one: str, other: str) -> bool:
 
 
 def _split_wish(said: str) -> tuple[bool, list[str], str]:
-    """Return (whether a wish says no, its other words, its Korean verb)."""
+    """Return (whether a wish says no, other words, Korean verb or "")."""
     said = _NO_NOT.sub(" ", said.replace("’", "'").lower())
     no = bool(_NOT.search(said)) != bool(_WITHOUT.search(said))
     bare, verb = _CUES.sub(" ", said), ""

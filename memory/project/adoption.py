@@ -34,9 +34,8 @@ def adopt(place: Place, now: float) -> Place:
     """
     try:
         if place.claimed:
-            return (
-                confirm_claim(place, "commit", now) if _is_proved(place) else _mark_unproved(place)
-            )
+            proved = _is_proved(place)
+            return confirm_claim(place, "commit", now) if proved else _mark_unproved(place)
         if place.due == place.key:
             find_past_workspace(place)
             files.make_folder(place.home + "/workspaces")
@@ -75,7 +74,7 @@ def append_restored_workspaces(
 
 
 def read_known_workspaces(home: str) -> list[tuple[str, str, str]]:
-    """Return the recorded (workspace, commit, name by its remote)."""
+    """Return (workspace, commit, name by its remote) of each recorded workspace."""
     found: dict[tuple[str, str, str], None] = {}
     for row in layout.read_place_rows(home):
         key, commit, path = (row.get(part) for part in ("key", "commit", "path"))
@@ -94,19 +93,17 @@ def read_offered_workspace(place: Place) -> str:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    is_known = layout.slug(key, 60) == key and any(
-        files.is_folder(place.home + folder + key) for folder in ("/workspaces/", RECEIPTS)
-    )
-    return key if is_known else ""
+    folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
+    return key if layout.slug(key, 60) == key and any(map(files.is_folder, folders)) else ""
 
 
 def find_past_workspace(place: Place) -> str:
     """Return the workspace that this repository had before, or ""; offer it.
 
     A folder that moved, or whose home did, or whose history was begun anew, is recognised by a
-    commit.  A workspace that still stands at another path is not offered to a repository with a
-    remote or notes of its own, which may be a fork, unless both have one remote.  Searches again
-    when a workspace has come.  Raises OSError.
+    commit.  A workspace that still stands elsewhere is not offered to a repository with a remote or
+    notes of its own, which may be a fork, unless both have one remote.  Searches again when a
+    workspace has come.  Raises OSError.
     """
     if not place.git or not layout.is_own_checkout(place.root, place.git, place.anchor):
         return ""
@@ -142,7 +139,7 @@ def _is_search_current(place: Place) -> bool:
 
 
 def decline_offer(place: Place, key: str, now: float) -> None:
-    """Record a person's no to an offered workspace; raises OSError."""
+    """Record that a person declined an offered workspace; raises OSError."""
     files.append_line(
         place.home + layout.PLACES,
         '{"v":1,"t":"%s","declined":%s,"at":%s}'
@@ -152,7 +149,7 @@ def decline_offer(place: Place, key: str, now: float) -> None:
 
 
 def _list_other_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
-    """Return a home's other workspaces, without those declined here."""
+    """Return the other workspaces of a home, without those declined here."""
     declined = [row.get("declined") for row in rows if row.get("at") == place.anchor]
     found = [*files.list_folder(place.home + "/workspaces"), *_list_left_workspaces(place, rows)]
     return [key for key in found if key != place.key and key not in declined][:MOST_WORKSPACES]
@@ -169,22 +166,18 @@ def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]
         if isinstance(key, str) and isinstance(path, str):
             paths.setdefault(key, set()).add(path)
     started = set(files.list_folder(place.home + RECEIPTS))
-    return [
-        key
-        for key in paths
-        if key in started
-        and not files.is_folder(place.home + "/workspaces/" + key)
-        and not any(map(_is_repository_root, paths[key]))
-    ]
+    left = [key for key in paths if key in started]
+    left = [key for key in left if not files.is_folder(place.home + "/workspaces/" + key)]
+    return [key for key in left if not any(map(_is_repository_root, paths[key]))]
 
 
 def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
-    """Return the first workspace that shares a commit or the remote, or ""."""
-    begun = place.due or files.is_folder(place.private)
+    """Return the first workspace with this repository's commit or remote, or ""."""
+    may_be_fork = place.due or files.is_folder(place.private)
     with Objects(place.git) as objects:
         for key in keys:
             noted = [row for row in rows if row.get("key") == key]
-            if begun and _has_other_remotes(place, noted):
+            if may_be_fork and _has_other_remotes(place, noted):
                 continue
             commits = _read_known_commits(place, key, noted, FEW_CHECKPOINTS)
             has_same_remote = any(row.get("named") == place.named for row in noted)
@@ -225,16 +218,16 @@ def owns_workspace_alone(place: Place) -> bool:
     """Tell whether a workspace belongs to this directory alone."""
     rows = layout.read_place_rows(place.home)
     paths = {str(row.get("path")) for row in rows if row.get("key") == place.key}
-    return place.key in (place.named, layout.workspace_name(place.anchor)) and not any(
-        map(_is_repository_root, paths - {place.anchor, place.root})
-    )
+    others = paths - {place.anchor, place.root}
+    is_own_name = place.key in (place.named, layout.workspace_name(place.anchor))
+    return is_own_name and not any(map(_is_repository_root, others))
 
 
 def _rename_after_remote(place: Place, now: float) -> Place:
     new = _make_place(place, place.due)
     writer.rename_workspace(place, new)
     _append_place_row(place, new.key, "first", now)
-    # else its rules wait for their approval again, which `dayleaf rule list` shows
+    # else its rules wait for their approval again
     _copy_approvals(place, new, now)
     return new
 
@@ -256,16 +249,10 @@ def _copy_approvals(place: Place, new: Place, now: float) -> None:
 
 
 def _append_place_row(place: Place, key: str, by: str, now: float, path: str = "") -> None:
-    files.append_line(
-        place.home + layout.PLACES,
-        '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}'
-        % (
-            clock.iso(now),
-            layout.format_place_row(key, path or place.anchor),
-            by,
-            git.read_head(place.git).commit,
-        ),
-    )
+    where = layout.format_place_row(key, path or place.anchor)
+    row = '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}'
+    row %= clock.iso(now), where, by, git.read_head(place.git).commit
+    files.append_line(place.home + layout.PLACES, row)
 
 
 def _mark_unproved(place: Place) -> Place:
@@ -310,7 +297,7 @@ def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _is_shared_commit(objects: Objects, commit: str, heads: dict[str, str]) -> bool:
-    """Tell whether this repository and one in `heads` hold a commit."""
+    """Tell whether this repository and one of `heads` both hold a commit."""
     if not commit or not _has_commit(objects, commit):
         return False
     for folder, head in heads.items():
@@ -344,10 +331,8 @@ def _read_checkpoint_commits(private: str, most: int) -> set[str]:
     ]
     for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:
         try:
-            found.update(
-                commit.decode("ascii")
-                for commit in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
-            )
+            head = files.read("/".join(parts), 4096, follow=False)
+            found.update(commit.decode("ascii") for commit in _COMMIT.findall(head))
         except OSError:
             continue
     return found

@@ -41,7 +41,7 @@ class Session(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The expected checkpoints and conversations of a session's import."""
+    """How much a session's import is expected to write."""
 
     checkpoints: int = 0
     conversations: int = 0
@@ -265,6 +265,7 @@ def _find_workspace(
 def _skip_if_unimportable(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
+    """Return why a session is not imported, or None; note its workspace."""
     if session.directory not in places:
         found = locate_session(session, env)
         if found is None:
@@ -337,7 +338,7 @@ def _find_stops(session: Session) -> list[StretchEnd]:
 
 
 def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
-    """Return (checkpoints that a capture would write, whether anything is worth one)."""
+    """Return (number of checkpoints, whether any work is worth one)."""
     checkpoints, any_worth = 0, False
     done = capture.state.offset
     for stop in (*(stop for stop in _find_stops(session) if stop.offset > done), None):
@@ -346,7 +347,7 @@ def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
         worth = is_worth_checkpoint(capture.state.facts)
         any_worth = any_worth or worth
         if capture.ends():
-            checkpoints += worth
+            checkpoints += 1 if worth else 0
             capture.close()
     return checkpoints, any_worth
 
@@ -354,7 +355,7 @@ def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
 def simulate_capture(
     space: Workspace, env: dict[str, str], now: float, session: Session
 ) -> ImportedSession:
-    """Return the result of `capture_session` without writing; raises OSError."""
+    """Return what `capture_session` would, without writing; raises OSError."""
     capture = _prepare_capture(space, env, now, session)()
     fresh = not capture.state.spans
     known = bool(capture.state.since) or not fresh

@@ -74,10 +74,8 @@ def open_checkout(place: Place) -> Checkout:
 
 def _keep_open_items(record: Record) -> Record:
     """Return a checkpoint reduced to its sections Next and Open."""
-    found = sections.outline(record.body)
-    body = "\n".join(
-        sections.text(record.body, part) for part in found if part.path in ("Next", "Open")
-    )
+    kept = [part for part in sections.outline(record.body) if part.path in ("Next", "Open")]
+    body = "\n".join(sections.text(record.body, part) for part in kept)
     listed = [path for path in mentions.listed_files(record) if path and path in body]
     return record.replaced(body=body, meta={**record.meta, "files": listed})
 
@@ -158,7 +156,7 @@ class Checkout:
         return Claim("file", named, False, reason, path)
 
     def relative_path(self, named: str) -> str:
-        """Return a path relative to the checkout, "" outside."""
+        """Return a path relative to the checkout, "" for one outside."""
         path = named.replace("\\", "/").removeprefix("./")
         if path.startswith("/"):
             inside = path.startswith(self.root.rstrip("/") + "/")
@@ -212,6 +210,7 @@ class Checkout:
         return Claim("symbol", name, True if now else None, path=path)
 
     def _read_noted_loss(self, name: str, record: Record) -> str:
+        # a row: reason, path, stamp, name
         rows = indexview.list_stale_causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
@@ -251,7 +250,7 @@ class Checkout:
         return gitindex.read_head_moves(self.git)
 
     def read_source(self, path: str) -> str | None:
-        """Return the text of a file of the checkout, or None."""
+        """Return the text of a file in the checkout, or None."""
         if path not in self._sources:
             data = None
             with suppress(OSError, ValueError):
@@ -262,7 +261,7 @@ class Checkout:
 
     @cached_property
     def tree_texts(self) -> dict[str, str] | None:
-        """The tracked texts by path, None where too many or not all known."""
+        """The tracked texts by path, None if too many or not all known."""
         from memory.project import gitindex
 
         # parsing an index of 10,000 takes 10 ms
@@ -282,7 +281,7 @@ class Checkout:
         return found
 
     def read_changed_texts(self, commit: str) -> dict[str, str] | None:
-        """Return a commit's texts that git's index lacks, None for too many."""
+        """Return a commit's texts that git's index lacks, None if too many."""
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
             found, left = dict[str, str](), self.most[1]
@@ -300,7 +299,7 @@ class Checkout:
         return self._changed[commit]
 
     def read_blob(self, hash: str) -> str:
-        """Return the text of a git object, "" for binary; raises Missing."""
+        """Return a git object's text, "" for a binary one; raises Missing."""
         if hash not in self._blobs:
             text = _decode_source(self.objects.read(hash)[1]) or ""
             self._kept += len(text)
@@ -351,7 +350,7 @@ class _RepositoryState:
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
     def find_entry(self, path: str) -> tuple[bool, Entry | None]:
-        """Return (whether a commit is readable, the path's row or None)."""
+        """Return (whether a commit is readable, a path's row or None)."""
         readable = False
         for commit in self.commits:
             with suppress(Missing):
@@ -362,7 +361,7 @@ class _RepositoryState:
         return readable, None
 
     def level_in_file(self, name: str, path: str) -> int | None:
-        """Return a symbol's level in the file of that time, None where unreadable."""
+        """Return a symbol's level in the file of that time, None if unreadable."""
         best: int | None = None
         for commit in self.commits:
             try:
@@ -374,7 +373,7 @@ class _RepositoryState:
         return best
 
     def level_in_tree(self, name: str) -> int | None:
-        """Return a symbol's level in files changed since, None where unreadable."""
+        """Return a symbol's level in files changed since, None if unreadable."""
         best: int | None = None
         for texts in map(self.checkout.read_changed_texts, self.commits):
             if texts is not None and (best or ABSENT) < mentions.highest_level(name):

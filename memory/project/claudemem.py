@@ -83,11 +83,9 @@ def _make_draft(
     if at is None:  # milliseconds
         at = epoch / 1000.0 if isinstance(epoch, (int, float)) else now
     extra: dict[str, Any] = {"created": min(at, now), "confidence": "low"}
-    paths = list(
-        dict.fromkeys([*_get_list(row, "files_modified"), *_get_list(row, "files_edited")])
-    )
+    paths = [*_get_list(row, "files_modified"), *_get_list(row, "files_edited")]
     if paths:
-        extra["files"] = paths
+        extra["files"] = list(dict.fromkeys(paths))
     return Draft(kind, title, body, _normalize_tags(tags), "agent", extra)
 
 
@@ -101,7 +99,7 @@ def _get_text(row: dict[str, Any], key: str) -> str:
 
 
 def _get_list(row: dict[str, Any], key: str) -> list[str]:
-    """Return the strings of a list or of a list's JSON."""
+    """Return the texts of a row's list, or of a list's JSON."""
     value = row.get(key)
     if isinstance(value, str):
         try:

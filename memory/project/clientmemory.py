@@ -1,10 +1,9 @@
 """Reads the client's own files: its auto memory, and the CLAUDE.md files that people write for it.
 
-    claude-memory   <host>/projects/<main git root>/memory/*.md, a fact a file;
-                    `autoMemoryDirectory` in the user's settings moves it.  Of MEMORY.md only what
-                    does not point at one of these files.
-    claude-md       CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project
-                    and below it, and the user's own
+    claude-memory  <host>/projects/<main git root>/memory/*.md, a fact a file; the user's setting
+        `autoMemoryDirectory` moves it.  Of MEMORY.md only what does not point at these files.
+    claude-md  CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project and
+        below it, and the user's own
 
 Each section becomes a learning, and a candidate: the client loads these files by itself, so a push
 would repeat them.  Recall finds them, and a person may accept one.
@@ -59,9 +58,8 @@ def find_memories(folder: str) -> tuple[list[Source], list[Skip]]:
     """Return (files of an auto memory, skipped files)."""
     if not files.is_folder(folder):
         return [], []
-    return otherfiles.separate_skips(
-        otherfiles.find_files(folder, lambda name: name.endswith(".md"))
-    )
+    entries = otherfiles.find_files(folder, lambda name: name.endswith(".md"))
+    return otherfiles.separate_skips(entries)
 
 
 def read_memories(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
@@ -147,7 +145,7 @@ def _is_below(path: str, above: str) -> bool:
 
 
 def find_rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
-    """Return a project's (CLAUDE.md files and rules, skipped files).
+    """Return (a project's CLAUDE.md files and rules, skipped files).
 
     Outside git, only those directly in its root.
     """
@@ -155,9 +153,8 @@ def find_rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
     found: list[Source] = []
     skipped: list[Skip] = []
     if place.git:
-        found, skipped = otherfiles.separate_skips(
-            otherfiles.find_files(root, lambda name: name in RULE_FILES)
-        )
+        entries = otherfiles.find_files(root, lambda name: name in RULE_FILES)
+        found, skipped = otherfiles.separate_skips(entries)
     for name in (".claude/CLAUDE.md",) if place.git else (*RULE_FILES, ".claude/CLAUDE.md"):
         if files.exists(root + "/" + name):
             if files.is_inside(root + "/" + name, root):
@@ -167,9 +164,8 @@ def find_rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
                 skipped.append(Skip(name, "a link out of the project", remedy))
     folder = ".claude/rules/"
     if files.is_folder(root + "/" + folder) and files.is_inside(root + "/" + folder, root):
-        rules, others = otherfiles.separate_skips(
-            otherfiles.find_files(root + "/" + folder[:-1], lambda name: name.endswith(".md"))
-        )
+        entries = otherfiles.find_files(root + "/" + folder[:-1], lambda name: name.endswith(".md"))
+        rules, others = otherfiles.separate_skips(entries)
         found += [Source(rule.path, folder + rule.name) for rule in rules]
         skipped += [skip._replace(path=folder + skip.path) for skip in others]
     return found, skipped

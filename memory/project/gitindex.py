@@ -69,6 +69,7 @@ def _parse_entries(data: bytes, version: int, count: int) -> tuple[dict[str, str
 
     Raises IndexError or ValueError where the index is damaged.
     """
+    # an entry: 40 bytes of stat (mode from 24), 20 of hash, 2 or 4 of flags, the name
     hashes: dict[str, str] = {}
     away: list[str] = []
     at, name = 12, b""
@@ -120,6 +121,7 @@ def read_head_moves(git: str) -> tuple[list[float], list[str]]:
         files.posix.close(fd)
     times: list[float] = []
     hashes: list[str] = []
+    # a line: old hash, new hash, name <address> time zone, tab, what moved HEAD
     for line in data.split(b"\n"):
         words = line.partition(b"\t")[0].rpartition(b"> ")[2].split()
         if len(line) > 82 and words and words[0].isdigit():

@@ -69,7 +69,7 @@ class _Pack:
         return layout.find_in_pack(self.index_fd, low, self.fan[first], prefix)
 
     def data_offset(self, number: int) -> int:
-        """Return the data offset of an object by its index position."""
+        """Return where the object at an index position begins in the data."""
         at = self._read_integer(4, 1032 + 24 * self.count + 4 * number)
         if at < 1 << 31:
             return at
@@ -80,7 +80,7 @@ class _Pack:
         return int.from_bytes(files.read_at(self.index_fd, size, at), "big")
 
     def read_header(self, at: int) -> tuple[int, int, bytes, int]:
-        """Return (type, size, bytes at an offset, start of the content)."""
+        """Return (type, size, bytes at an offset, header's length)."""
         if self.data_fd < 0:
             self.data_fd = files.open_read(self.path + ".pack", follow=False)
         piece = files.read_at(self.data_fd, 4096, at)
@@ -92,7 +92,7 @@ class _Pack:
         return piece[0] >> 4 & 7, size, piece, used
 
     def inflate(self, at: int, size: int, piece: bytes) -> bytes:
-        """Inflate an object.  piece: its compressed start, which ends at `at`."""
+        """Inflate an object.  piece: its first bytes, compressed; `at`: of the rest."""
         if size > OBJECT_LIMIT:
             raise Missing
         engine = zlib.decompressobj()
@@ -149,7 +149,7 @@ class Objects:
         return self._whole
 
     def find(self, prefix: str) -> list[str]:
-        """Return the hashes, two at most, with a prefix of 4 to 40 hex digits."""
+        """Return up to two hashes with a prefix of 4 to 40 hex digits."""
         found: set[str] = set()
         for pack in self._open_packs():
             found.update(hash for hash, _ in pack.find(prefix))
@@ -246,10 +246,8 @@ class Objects:
         return self._packs
 
     def _is_partial(self, names: list[str]) -> bool:
-        elsewhere = ("/shallow", "/objects/info/alternates")
-        if any(name.endswith(".promisor") for name in names) or any(
-            files.exists(self.common + name) for name in elsewhere
-        ):
+        elsewhere = (self.common + name for name in ("/shallow", "/objects/info/alternates"))
+        if any(name.endswith(".promisor") for name in names) or any(map(files.exists, elsewhere)):
             return True
         try:
             config = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
@@ -305,7 +303,7 @@ class Objects:
 
 
 def read_offset(piece: bytes, used: int) -> tuple[int, int]:
-    """Read a number in git's offset encoding.  Return (number, index behind it)."""
+    """Return (a number in git's offset encoding, index behind it)."""
     found = piece[used] & 127
     while piece[used] & _MORE:
         used += 1
@@ -314,7 +312,7 @@ def read_offset(piece: bytes, used: int) -> tuple[int, int]:
 
 
 def _read_size(delta: bytes, at: int) -> tuple[int, int]:
-    """Read a number, 7 bits a byte, lowest first.  Return (number, index behind it)."""
+    """Return (a number, 7 bits a byte, lowest first; index behind it)."""
     size = shift = 0
     while True:
         byte = delta[at]

@@ -3,14 +3,14 @@
 A record that was imported names its source.  Schema, version 1, of its frontmatter's `origin`, a
 map on one line:
 
-    from       tree | dir | claude-memory | claude-md        path      of the source: below the
-                                                             repository, else absolute; in the
-                                                             shared tier then `#` and its hash
-    part       the headings of the section, where a source gives several records (optional)
-    checksum   SHA-256 of the source, or of its section      written   16 hex digits of the body and
-                                                             8 of the title that
-    id         that the source gave itself (optional)                  were written: another body or
-    below      the path below the imported directory (optional)        title is a person's
+    from      tree | dir | claude-memory | claude-md
+    path      of the source: below the repository, else absolute; in the shared tier then `#` and
+              its hash
+    part      the headings of the section, where a source gives several records (optional)
+    checksum  SHA-256 of the source, or of its section
+    written   16 hex digits of the body, `-`, 8 of the title: another body or title is a person's
+    id        that the source gave itself (optional)
+    below     the path below the imported directory (optional)
 
 A source that has a record, in any tier or in the archive, gets no second one: a second run writes
 nothing, and a killed run goes on.  A record whose source is gone belongs to a moved source: with
@@ -65,7 +65,7 @@ class Piece(NamedTuple):
 
 
 class ExistingRecord(NamedTuple):
-    """An existing record from a source.
+    """A record that was made of a source before.
 
     origin: {} where it has none of this kind.  untouched: no person changed its body.
     """
@@ -119,11 +119,11 @@ class ImportedRecords:
         self._add_archived(store, from_)
 
     def find(self, key: Key) -> ExistingRecord | None:
-        """Return the record of a key, whose path may be stored as a hash."""
+        """Return a key's record or None; its path may be a hash."""
         return self.by_key.get(key) or self.by_key.get((hash_path(key[0]), key[1]))
 
     def find_forgotten(self, key: Key) -> str:
-        """Return the id of a key's archived record, or ""."""
+        """Return the id of the archived record of a key, or ""."""
         return self.forgotten.get(key) or self.forgotten.get((hash_path(key[0]), key[1]), "")
 
     def _add_record(self, name: str, data: bytes, from_: str, shown: str) -> None:
@@ -160,7 +160,7 @@ class ImportedRecords:
                         self._note_lost(key, origin)
 
     def _note_lost(self, key: Key, origin: dict[str, Any]) -> None:
-        """Note the signs of a record without its source: path, id, checksum."""
+        """Note the path, id and checksum by which to find a moved source."""
         path = os.path.join(self.root, key[0])
         if key[1] or os.path.lexists(path):
             return
@@ -216,6 +216,7 @@ def import_pieces(
                 told(result.done)
     finally:
         run.bulk.flush()
+    # "#": only the hash of its path is known
     result.gone = [
         (existing.id, " § ".join(filter(None, key)))
         for key, existing in sorted(run.imported.by_key.items())
@@ -227,11 +228,8 @@ def import_pieces(
 class _Importer:
     def __init__(self, store: Store, from_: str, tier: str, dry: bool):
         self.store, self.from_, self.tier, self.dry = store, from_, tier, dry
-        self.imported, self.bulk, self.result = (
-            ImportedRecords(store, from_),
-            BatchWriter(store),
-            Result(),
-        )
+        self.imported, self.bulk = ImportedRecords(store, from_), BatchWriter(store)
+        self.result = Result()
 
     def import_piece(self, piece: Piece) -> Skip | None:
         """Add or update the record of a piece, or return why not."""
@@ -252,7 +250,7 @@ class _Importer:
         return self._add_record(piece)
 
     def _add_record(self, piece: Piece) -> Skip | None:
-        """Write a new record, unless another has its text."""
+        """Write a new record, unless another has its text; return why not."""
         draft = self._draft(piece)
         if isinstance(draft, Skip):
             return draft
@@ -393,7 +391,8 @@ class _Importer:
         title, body = self._clean(piece, [draft.title, draft.body])
         title = writer.title_line(title)
         before = writer.title_line(str(frontmatter.parse(old).meta.get("title") or ""))
-        has_own_title = _hash_title(before) != existing.origin.get("written", "")[17:]
+        written = existing.origin.get("written", "").partition("-")[2]
+        has_own_title = _hash_title(before) != written
         keys = ("checksum", "source_ref", "refreshed")
         head = {key: extra[key] for key in keys if key in extra}
         head.update(changes, updated=clock.iso(store.now))

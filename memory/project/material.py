@@ -4,13 +4,11 @@ Schema, version 1, of a resource's own keys beside those of every record:
 
     type        doc | script; a missing one is a doc
     path        where it is: relative to the root of the checkout inside it, else absolute.  A
-                shared resource lies in its repository, a global one has an absolute path.
+        shared resource lies in its repository, a global one has an absolute path.
     checksum    SHA-256 of the file's bytes as they were read
-    source_ref  first 10 digits of the commit that was checked out where the file is, absent outside
-                git
+    source_ref  first 10 digits of the commit checked out where the file is, absent outside git
     refreshed   the instant at which it was read
-    snapshot    first 16 digits of the SHA-256 of the body as it was written: another body was
-                edited by a person
+    snapshot    16 digits of the SHA-256 of the body as it was written; another is a person's
 
 The body of a doc is the file's text without secrets and without its frontmatter, which gives title
 and tags.  The body of a script is the script's own description, then its text below the heading
@@ -82,7 +80,7 @@ class Description(NamedTuple):
 
 
 class ResourceState(NamedTuple):
-    """The comparison of a resource with its source.
+    """How a resource compares with its source.
 
     word: FRESH, STALE or GONE.  source: None where it cannot be read.
     """
@@ -104,8 +102,8 @@ def resource_type(record: Record) -> str:
 def read_source(record: Record, place: Place) -> Source:
     """Read the file of a resource; raises StoreError.
 
-    A last part of its path that is a link is refused.  A file that is swapped after the check is
-    read from inside the same directory.
+    A last part that is a link is refused.  A file that is swapped after the check is read from
+    inside the same directory.
     """
     try:
         if record.guessed:
@@ -143,8 +141,7 @@ def _resolve_path(path: str, tier: str, place: Place) -> str:
 def check_allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
     """Raise StoreError for a file that a tier's resources may not name.
 
-    real: its path, all links resolved.  relative: named relative to the project, so it must lie
-    there.
+    real: its path, all links resolved.  relative: it must lie in the project.
     """
     if ".git" in real.lower().split("/"):
         raise StoreError("%s belongs to git; name a file of yours" % real)
@@ -313,7 +310,7 @@ def _redact(store: Store, body: str) -> str:
 
 
 def find_resource(store: Store, real: str, tier: str) -> Record | None:
-    """Return a tier's resource for a file, or None; real: its path."""
+    """Return a tier's resource for a file, or None.  real: the file's path."""
     for record in store.each(("resource",)):
         if record.tier == tier and record.path:
             try:
@@ -348,20 +345,10 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
     else:
         digest = fingerprint(body)
     keys = _source_keys(source, record.tier, store)
-    changed = frontmatter.edit(
-        before,
-        {
-            **keys,
-            "snapshot": digest,
-            **_update_origin(page.meta.get(otherfiles.ORIGIN), keys, digest),
-        },
-        record.name,
-    )
-    return store.replace(
-        record.name,
-        activeplan.replace_body(changed, body, False, record.name),
-        files.sha256(before),
-    )
+    origin = _update_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)
+    data = frontmatter.edit(before, {**keys, "snapshot": digest, **origin}, record.name)
+    data = activeplan.replace_body(data, body, append=False, name=record.name)
+    return store.replace(record.name, data, files.sha256(before))
 
 
 def _update_origin(origin: Any, keys: dict[str, Any], digest: str) -> dict[str, Any]:

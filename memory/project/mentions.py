@@ -240,12 +240,8 @@ def _find_symbol_file(text: str, match: re.Match[str]) -> str:
 
 
 def looks_like_file(path: str) -> bool:
-    return (
-        path.rpartition(".")[2].lower() in EXTENSIONS
-        and "." in path
-        and ".." not in path
-        and "//" not in path
-    )
+    _, dot, extension = path.rpartition(".")
+    return bool(dot) and extension.lower() in EXTENSIONS and ".." not in path and "//" not in path
 
 
 def is_source(path: str) -> bool:
@@ -257,11 +253,8 @@ def is_source(path: str) -> bool:
 
 def is_identifier(name: str) -> bool:
     """Tell whether a word is an identifier rather than prose."""
-    return (
-        len(split_name(name)) > 1
-        or "_" in name.strip("_")
-        or any(a.islower() and b.isupper() for a, b in zip(name, name[1:]))
-    )
+    is_camel = any(a.islower() and b.isupper() for a, b in zip(name, name[1:]))
+    return is_camel or len(split_name(name)) > 1 or "_" in name.strip("_")
 
 
 def split_name(name: str) -> list[str]:
@@ -293,7 +286,7 @@ def find_level(source: str, name: str, path: str) -> int:
 
 
 def _find_places(source: str, word: str) -> list[tuple[int, int]]:
-    """Return (offset, DEFINED or USED) of a whole word's places."""
+    """Return (offset, DEFINED or USED) of the places of a whole word."""
     found: list[tuple[int, int]] = []
     at, seen = source.find(word), 0
     while at >= 0 and seen < MOST_PLACES:

@@ -76,7 +76,7 @@ class AddedTier(Place):
         return [(ADDED, self.top)]
 
     def path(self, name: str) -> str:
-        """Return the path of a record's name; raises IndexFault."""
+        """Return the path of a record by its name; raises IndexFault."""
         start = "%s/%s/" % (ADDED, self.scope)
         return super().path(ADDED + "/" + name[len(start) :] if name.startswith(start) else "")
 
@@ -92,6 +92,7 @@ class AddedTier(Place):
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
     def state(self) -> dict[str, Any]:
+        """Return the folder's fault, counts of files and skipped files."""
         fault = self.fault
         listing = None if fault else walk.Listing(self, (), walk.MOST_FILES)
         found, skipped = (listing.found, listing.left) if listing else ([], [])
@@ -228,7 +229,7 @@ def count_left_out(root: str, wanted: Callable[[str], bool]) -> dict[str, int]:
 
 
 def format_left_out(left: dict[str, int]) -> str:
-    """Return a line with the number of files left out, "" for none."""
+    """Return a line that counts the files left out, "" for none."""
     if not left:
         return ""
     number = plaintext.format_count(sum(left.values()), "file")

@@ -50,7 +50,7 @@ class Root(NamedTuple):
 
 
 def find_roots(path: str) -> tuple[list[Root], list[Skip]]:
-    """Return (folders of other tools in a directory, or itself; skipped ones)."""
+    """Return (folders of other tools in a directory, else itself; skipped folders)."""
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
         inside = [store for store in stores if files.is_inside(path + "/" + store, path)]
@@ -83,7 +83,7 @@ def is_wanted(name: str) -> bool:
 
 
 def select_readable(found: list[Source]) -> list[Source]:
-    """Drop the JSON files that are no export of claude-mem."""
+    """Return the sources without JSON files that are no export of claude-mem."""
     return [
         source
         for source in found
@@ -169,8 +169,10 @@ def _quote_globs(data: bytes) -> bytes:
 
 def _collect_problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:
     # other tools name other sources, and `_translate_confidence` may have read their confidence
-    quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
-    problems = tuple(problem for problem in read.problems if not problem.startswith(quiet))
+    quiet = ["line 1: source "]
+    if extra.get("confidence"):
+        quiet.append("line 1: confidence ")
+    problems = tuple(each for each in read.problems if not each.startswith(tuple(quiet)))
     if extra.get("date"):
         date = str(extra["date"])[:40]
         problems += ("the date '%s' cannot be read; write it as 2018-05-15" % date,)
@@ -233,7 +235,7 @@ def _build_frontmatter(
 
 
 def _flatten_git(extra: dict[str, Any]) -> None:
-    """Replace goldfish's key `git` by its parts."""
+    """Replace the key `git`, as goldfish writes it, by its parts."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
@@ -332,7 +334,7 @@ def _read_head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str
 
 
 def _parse_date(date: str) -> float | None:
-    """Parse a date, also `2.3.2017`, `15 May 2018` and `2018-05`."""
+    """Parse a date, also `2.3.2017`, `15 May 2018`, `2018-05`, or return None."""
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
             return float(timegm(time.strptime(date, form)))
@@ -340,7 +342,7 @@ def _parse_date(date: str) -> float | None:
 
 
 def _parse_path_date(source: Source) -> float | None:
-    """Parse the date and time in a path, None without."""
+    """Parse the date and time in a path, or return None."""
     name = source.name
     match = _DAY.search(name) or _COMPACT.match(name.rpartition("/")[2])
     *date, time_of_day = match.groups("") if match else ("", "")

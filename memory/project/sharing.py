@@ -41,7 +41,7 @@ _MOST_LOG_LINES = 200  # lines of HEAD's log that are searched for one
 
 
 class Hindrance(NamedTuple):
-    """A reason against sharing a record, its line and remedy."""
+    """A reason against sharing a record, with its line and remedy."""
 
     line: int
     what: str
@@ -111,14 +111,12 @@ def find_hindrances(
 
 
 def question_temporary_paths(data: bytes) -> list[str]:
-    """Return a question about each path below /tmp; none hinders sharing."""
+    """Return a question about each path below /tmp; these hinder no sharing."""
     text, found = data.decode("utf-8", "replace"), dict[str, int]()
     for hit in _TEMPORARY_PATH.finditer(text):
         found.setdefault(hit[0][:60], localpaths.line_number(text, hit))
-    return [
-        "line %d names %s: do the others have it there too?" % (line, path)
-        for path, line in found.items()
-    ]
+    form = "line %d names %s: do the others have it there too?"
+    return [form % (line, path) for path, line in found.items()]
 
 
 def _list_unfit_reasons(record: Record) -> Iterator[tuple[str, str]]:
@@ -158,9 +156,8 @@ def move_record(store: Store, record: Record, tier: str) -> str:
     moved = _rewrite_for_tier(data, record, tier)
     finish_move(store)
     with writer.TierWriter(place, store.on_change) as tiers:
-        tiers.create(
-            place.private + layout.MOVING, os.fsencode(record.name + "\n"), files.FILE_MODE, mtime
-        )
+        mark = place.private + layout.MOVING
+        tiers.create(mark, os.fsencode(record.name + "\n"), files.FILE_MODE, mtime)
         try:
             _create_or_compare(tiers, name, target, moved, mtime)
             if files.read(source, writer.WHOLE) != data:
@@ -168,7 +165,7 @@ def move_record(store: Store, record: Record, tier: str) -> str:
                 raise StoreError("%s has changed meanwhile; look at it again" % record.name)
             tiers.remove(source)
         finally:
-            tiers.remove(place.private + layout.MOVING)
+            tiers.remove(mark)
         if tier == SHARED:
             archive.write_git_attributes(place.shared)
     return name
@@ -292,16 +289,15 @@ class Repository:
         yield from _parse_changes(self.run_git("log", *form, *options, "--", self.prefix) or [])
 
     def find_others_changes(self, since: str, me: str) -> set[str]:
-        """Return the paths changed by others (not `me`) since a commit."""
+        """Return the paths that others (not `me`) changed since a commit."""
         changes = self._read_log("--no-renames", since + "..HEAD")
         return {path for _, path, _, author in changes if author[1] != me}
 
     def read_deletions(self, since: str) -> dict[str, tuple[str, str, str]]:
-        """Return (author, address, commit) by path deleted since a commit."""
+        """Return (author, address, commit) by the path deleted since a commit."""
         found: dict[str, tuple[str, str, str]] = {}
-        for _, path, _, author in self._read_log(
-            "--no-renames", "--diff-filter=D", since + "..HEAD"
-        ):
+        changes = self._read_log("--no-renames", "--diff-filter=D", since + "..HEAD")
+        for _, path, _, author in changes:
             found.setdefault(path, author)  # the newest commit comes first
         return found
 
@@ -378,7 +374,7 @@ def _require_git(env: Mapping[str, str]) -> None:
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:
-    """Tell whether a row of HEAD's log and a later one are one pull or rebase."""
+    """Tell whether two rows of HEAD's log are one pull or rebase."""
     if not row[1:] or not row[1].startswith(("pull", "rebase")):
         return False
     return "(" in later and "(start)" not in later
@@ -437,7 +433,7 @@ def find_merge_marker(path: str) -> int:
 
 
 def make_tracked_test(place: Place) -> Callable[[str], bool]:
-    """Return a function that tells whether git tracks a record, if in doubt True."""
+    """Return a function that tells whether git tracks a record, if unsure True."""
     if not place.git:
         return lambda name: True
     if not files.exists(place.git + "/index"):

@@ -38,7 +38,7 @@ Checked = list[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that hooks may show; mark the stale; raises OSError."""
+    """Check the records that hooks may show, mark the stale; raises OSError."""
     found = _check_records(place) if place.git else {}
     stale = {checked[2]: checked[4] for checked in found.values() if checked[4]}
     path = indexview.marks_path(place)
@@ -49,7 +49,7 @@ def write(place: Place) -> None:
 
 
 def _check_records(place: Place) -> dict[str, Checked]:
-    """Check the records that changed; write and return the checks of all."""
+    """Check the records that changed; write and return all checks."""
     git = _read_git_state(place)
     before = _read_checked(place, git)
     found: dict[str, Checked] = {}
@@ -71,9 +71,8 @@ def checked_path(place: Place) -> str:
 
 
 def _read_git_state(place: Place) -> list[str]:
-    return [
-        indexview.read_file_stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")
-    ]
+    paths = (place.git + name for name in ("/HEAD", "/logs/HEAD", "/index"))
+    return [*map(indexview.read_file_stamp, paths)]
 
 
 def _read_checked(place: Place, git: list[str]) -> dict[str, Checked]:
@@ -87,10 +86,10 @@ def _read_checked(place: Place, git: list[str]) -> dict[str, Checked]:
 
 
 def _is_current(place: Place, checked: Checked, listed: Listed) -> bool:
-    return tuple(checked[:2]) == listed[1:] and all(
-        indexview.read_file_stamp(place.root + "/" + path) == stamp
-        for path, stamp in checked[3].items()
-    )
+    if tuple(checked[:2]) != listed[1:]:
+        return False
+    root, read_stamp = place.root + "/", indexview.read_file_stamp
+    return all(read_stamp(root + path) == stamp for path, stamp in checked[3].items())
 
 
 def _check_listed(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
@@ -113,10 +112,14 @@ def _make_mark(place: Place, claim: claims.Claim) -> list[str]:
 
 def _list_files(place: Place) -> list[Listed]:
     listed = sorted(walk.walk(place)[0], key=lambda row: (-walk.written_at(row), row[0]))
-    listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
-    notes = [row for row in listed if row[0][1:13] == "/checkpoints"][:CHECKPOINTS]
-    others = [row for row in listed if row[0][1:13] != "/checkpoints"][:OTHERS]
-    return [(name, mtime_ns, size) for name, _, mtime_ns, size in [*others, *notes]]
+    notes: list[Listed] = []
+    others: list[Listed] = []
+    for name, _, mtime_ns, size in listed:
+        tier, folder, *_ = name.split("/")
+        kept = notes if folder == "checkpoints" else others
+        if tier != GLOBAL and folder != "conversations":
+            kept.append((name, mtime_ns, size))
+    return [*others[:OTHERS], *notes[:CHECKPOINTS]]
 
 
 def _read_record(place: Place, listed: Listed) -> Record | None:

@@ -1,7 +1,6 @@
 """Trees of reference material: directories of resources by version.
 
-    docs/{version}/…     scripts/{version}/…     and in either, or beside them: shared/…
-                                                 unversioned/…
+    docs/{version}/…, scripts/{version}/…; in either, or beside them: shared/…, unversioned/…
 
 A record's `versions` are the directory's name, or `unversioned`, or below `shared` all versions of
 the tree; a file directly in `docs/` or `scripts/` has none.  Outside these two, a file's name or
@@ -40,7 +39,7 @@ class TreeFile(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The files of the trees below a directory, and the skipped."""
+    """The files of the trees below a directory, and the skipped files."""
 
     root: str
     found: list[TreeFile]
@@ -75,9 +74,8 @@ def count_outside(tree: Tree) -> int:
     """Count the files outside a tree's four directories, COUNTED at most."""
     tops = tuple(prefix + top + "/" for prefix in _find_prefixes(tree.root) for top in _TYPES)
     every = otherfiles.find_files(tree.root, lambda name: True)
-    outside = (
-        file for file in every if isinstance(file, Source) and not file.name.startswith(tops)
-    )
+    sources = (file for file in every if isinstance(file, Source))
+    outside = (file for file in sources if not file.name.startswith(tops))
     return sum(1 for _ in islice(outside, COUNTED))
 
 

@@ -128,7 +128,7 @@ def split_words(part: str) -> list[str]:
 
 @lru_cache(1024)
 def parse_key(part: str) -> str:
-    """Return the key of a simple command: program and verb, or "".
+    """Return a simple command's key: program and verb, or "".
 
     Wrappers (`sudo`, `uv run`) and assignments are skipped.
     """
@@ -163,14 +163,14 @@ def _edits_in_place(name: str, words: list[str]) -> bool:
 
 
 def _match_substitution(words: list[str]) -> re.Match[str] | None:
-    """Match a command that is only `name=$(…)`."""
+    """Match a command that is `name=$(…)` alone, or return None."""
     if len(words) != 1:
         return None
     return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", words[0], re.S)
 
 
 def _strip_wrappers(words: list[str]) -> list[str]:
-    """Return the words of a command without `sudo`, assignments and their like."""
+    """Return the words of a command without `sudo`, assignments and the like."""
     while words and not _match_substitution(words):
         name = words[0].rpartition("/")[2]
         if re.match(r"\w+=", words[0]) or name in _WRAPPERS:
@@ -185,7 +185,6 @@ def _strip_wrappers(words: list[str]) -> list[str]:
 
 
 def _is_limit(word: str) -> bool:
-    """Tell whether a word is an option or a time."""
     return word.startswith("-") or bool(re.match(r"[\d.]+[smhd]?$", word))
 
 
@@ -210,7 +209,7 @@ def _parse_python_key(words: list[str]) -> str:
 
 
 def is_noise(key: str) -> bool:
-    """Tell whether a command, by its key, only looks around."""
+    """Tell by its key whether a command only looks around."""
     name, _, verb = key.partition(" ")
     return (name in NOISE and verb != "-i") or (name == "git" and (verb in _QUIET_GIT or not verb))
 
@@ -230,20 +229,18 @@ def classify_key(key: str) -> str:
 
 
 def is_test(key: str) -> bool:
-    """Tell whether a command, by its key, runs tests."""
-    return any(
-        re.split("[:.]", word)[0] in _TESTERS or bool(_TEST_SCRIPT.fullmatch(word))
-        for word in re.split("[ /]", key)
-    )
+    """Tell by its key whether a command runs tests."""
+    words = re.split("[ /]", key)
+    return any(re.split("[:.]", w)[0] in _TESTERS or _TEST_SCRIPT.fullmatch(w) for w in words)
 
 
 def is_gate(key: str) -> bool:
-    """Tell whether a command, by its key, tests, builds or lints."""
+    """Tell by its key whether a command tests, builds or lints."""
     return key.partition(" ")[0] in _BUILDERS or is_test(key) or "check" in key.split()
 
 
 def is_install(key: str) -> bool:
-    """Tell whether a command, by its key, installs packages."""
+    """Tell by its key whether a command installs packages."""
     program, _, verb = key.partition(" ")
     return program in _INSTALLERS and verb in _INSTALLS
 
@@ -272,7 +269,7 @@ class Task(NamedTuple):
 
 @lru_cache(1024)
 def parse_tasks(command: str) -> tuple[tuple[str, Task], ...]:
-    """Return (joining operator, task) of each task in a command line."""
+    """Return (joining operator, task) of each task in a shell line."""
     found, folder = [], ""
     for join, part in split_steps(command):
         key, bare = parse_key(part), part.lstrip("({ ")
@@ -326,14 +323,14 @@ def _is_target(word: str, program_words: set[str]) -> bool:
 
 
 def _keeps_status(join: str, part: str, strict: bool) -> bool:
-    """Tell whether an operator passes on the status of the command before."""
+    """Tell whether an operator passes on the status before it."""
     return join in ("", "&&") or (join == "|" and not strict and is_noise(parse_key(part)))
 
 
 def find_passed_tasks(run: Run, strict: bool = False) -> tuple[Task, ...]:
     """Return the tasks of a run that surely passed.
 
-    All of a chain that passed, and of a failed chain those before the failure.
+    Of a chain that passed, all; of a failed chain, those before the failure.
     strict: where a pipe hides a status, only the task by which the run was judged.
     """
     chain = parse_tasks(run.command)
@@ -361,9 +358,8 @@ def covers(task: Task, other: Task, failure_text: str = "") -> bool:
         return False
     if task.filters not in ((), other.filters):
         return False
-    are_named = not other.targets and all(
-        target.partition("::")[0] in failure_text for target in task.targets
-    )
+    files = (target.partition("::")[0] for target in task.targets)
+    are_named = not other.targets and all(file in failure_text for file in files)
     return not task.targets or are_named or _contains_targets(task, other)
 
 
@@ -389,7 +385,7 @@ def _is_same_kind(task: Task, other: Task) -> bool:
 def may_resolve(task: Task, failure: Run) -> bool:
     """Tell whether a failure may be gone once a task passes.
 
-    Another program's task counts for all of its kind.
+    A task of another program counts for all of its kind.
     """
     other = find_main_task(failure)
     if other is None:
@@ -404,14 +400,14 @@ def may_resolve(task: Task, failure: Run) -> bool:
 
 
 def _names_failed_target(task: Task, other: Task, failure_text: str) -> bool:
-    """Tell whether a task's targets or filters stand in a failure."""
+    """Tell whether a failure's text names a task's target or filter."""
     ends = [target.rpartition("::")[2].rpartition("/")[2] for target in task.targets]
     names = re.findall(r"\w[\w.]{2,}", " ".join(task.filters or ends))
     return set(other.tags) <= set(task.tags) and any(name in failure_text for name in names)
 
 
 def _join_path(folder: str, target: str) -> str:
-    """Return a target's path below the folder of the `cd` before it."""
+    """Return a target's path below the folder of the last `cd`."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)

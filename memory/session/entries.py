@@ -146,33 +146,29 @@ class Entry:
     kind: PROMPT, SLASH, BANG (`!` command), BANG_OUTPUT, TEXT (the model's), USE (a tool call),
         RESULT, COMPACT, or
         STEER    the user's words by another way.  name: "while working" (typed while the model
-                 worked, or with the leave for the call `id`) | "answer" (text `question → answer`,
-                 one entry a question; data: the menu offered it) | "refused" (text the reason,
-                 or "") | "plan" (approved; text the remark, or "")
+            worked, or with the leave for the call `id`) | "answer" (text `question → answer`, one
+            entry a question; data: the menu offered it) | "refused" (text the reason, or "") |
+            "plan" (approved; text the remark, or "")
         PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then
-                 beside the PROMPT)
+            beside the PROMPT)
         TODOS    a todo list: data is the list [(id, text, status)].  name: "list" for all of it;
-                 "delta", to be merged by id, where "" leaves text or status as it was.  id: "" for
-                 a list without ids.  status: pending | in_progress |
-                 completed | deleted
+            "delta", to be merged by id, where "" leaves text or status as it was.  id: "" for a
+            list without ids.  status: pending | in_progress | completed | deleted
         SUMMARY  the text of the host's compaction summary
-        TITLE    of a session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
-                 session that holds the line `id`, which may be another)
-        REPORT   a subagent's last words.  name: its task, "" where only the call (`id`)
-                 tells
+        TITLE    of a session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the session
+            that holds the line `id`, which may be another)
+        REPORT   a subagent's last words.  name: its task, "" where only the call (`id`) tells
         LINK     a pull request: its URL
         REWIND   all since the instant `text` was taken back, before the prompt that follows
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         NOTIFIED  the host told of a task; what the model says then answers no request
         TASK     the end of the background command `id`, or of the task `name`: failed, and text as
-                 the result of a command is
-        TEAM     a message of another agent or session, or through a channel (data True); name:
-                 whose
+            the result of a command is
+        TEAM     a message of another agent or session (name), or by a channel (data True)
     uuid: the line's id (a fork keeps it).
     at: ISO 8601 UTC.
-    text: the words or the output, with <private> parts, dayleaf's blocks and the host's reminders
-        removed.
+    text: the words or the output, without <private> parts, dayleaf's blocks, the host's reminders.
     id: of the tool call.
     name, data: the tool and its input (USE), or the host's structured result (RESULT).
     failed: the tool reported an error.
@@ -198,12 +194,12 @@ class Entry:
         self.at = _str(record.get("timestamp"))
 
     def sibling_entry(self, kind: str, text: str) -> Entry:
-        """Return another entry of the same line and call."""
+        """Return an entry of another kind from the same line and call."""
         return Entry(kind, self._record, text, self.id)
 
     @property
     def branch(self) -> str:
-        """The branch checked out, as the host noted."""
+        """The branch checked out, as the host noted it."""
         return clean(_str(self._record.get("gitBranch")))
 
     @property
@@ -218,7 +214,7 @@ class Entry:
 
     @property
     def raw_texts(self) -> list[str]:
-        """The texts of the line, with their <private> parts; without pictures."""
+        """All texts of the line, <private> parts included, pictures left out."""
         pending: list[Any] = [self._record]
         texts = []
         for value in pending:  # which grows as it is read
@@ -245,7 +241,7 @@ class Entry:
 
 
 def is_program(entrypoint: str) -> bool:
-    """Tell whether the host's client is run by a program."""
+    """Tell by its entrypoint whether a program runs the host's client."""
     return entrypoint not in ("", "cli") and not _APPS.match(entrypoint)
 
 
@@ -270,9 +266,8 @@ def _parse_system_line(record: dict[str, Any]) -> list[Entry]:
     subtype = record.get("subtype")
     if subtype == "compact_boundary":
         return [Entry(COMPACT, record)]
-    ended = subtype == "turn_duration" or (
-        subtype == "stop_hook_summary" and not record.get("preventedContinuation")
-    )
+    is_stop = subtype == "stop_hook_summary" and not record.get("preventedContinuation")
+    ended = subtype == "turn_duration" or is_stop
     return [Entry(ENDED, record)] if ended and not _is_sidechain(record) else []
 
 
@@ -318,7 +313,7 @@ def join_text(content: object) -> str:
 
 
 def _join_typed(blocks: list[dict[str, Any]]) -> str:
-    """Return the text of a user's blocks, with the long ones marked as pasted."""
+    """Return the text of a user's blocks, long ones marked as pasted."""
     texts = [_str(block.get("text")) for block in blocks if block.get("type") == "text"]
     pasted = [len(text) > PASTE and not _is_by_program(text) for text in texts]
     if all(pasted) or any(map(_PASTED.search, texts)):
@@ -464,7 +459,7 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
 
 
 def _parse_shell_task(record: dict[str, Any], call: str, task: object) -> list[Entry]:
-    """Return [the end of a background command] from a structured result, or []."""
+    """Return [a background command's end] from a structured result, or []."""
     told = task if isinstance(task, dict) and task.get("task_type") == "local_bash" else {}
     if told.get("status") not in ("failed", "completed"):
         return []
@@ -485,7 +480,7 @@ def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_task_end(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return [the end of a background command] from a notification, or []."""
+    """Return [a background command's end] from a notification, or []."""
     status, code = _TASK_STATUS.search(raw), _TASK_EXIT.search(raw)
     parts = _TASK_PART.findall(raw)
     if not status or not parts:
@@ -516,12 +511,8 @@ def parse_queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry
     """Return [words typed while the model worked], [] for the host's words."""
     text = clean(_quote_pastes(_strip_ide_tags(raw)))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
-    if (
-        not text
-        or command in _CLIENTS
-        or raw.lstrip().startswith(_MACHINE)
-        or _is_sidechain(record)
-    ):
+    is_machine = raw.lstrip().startswith(_MACHINE) or _is_sidechain(record)
+    if not text or command in _CLIENTS or is_machine:
         return []
     sent = [] if _parse_client_json(raw) else _parse_sent_messages(record, raw)
     return [Entry(STEER, record, text, call, "while working")] if sent is None else sent
@@ -560,7 +551,7 @@ def _parse_summary(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_interruption(record: dict[str, Any], start: str) -> list[Entry]:
-    """Return an interruption by the user, and the prompt typed with it."""
+    """Return the interruption by the user, and the prompt typed with it."""
     prompt = clean(start.partition("]")[2])
     found = [] if record.get("interruptedByShutdown") else [Entry(INTERRUPTED, record)]
     return found + ([Entry(PROMPT, record, prompt)] if prompt else [])
@@ -569,7 +560,7 @@ def _parse_interruption(record: dict[str, Any], start: str) -> list[Entry]:
 def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool:
     """Tell whether the host notes that no person wrote a line.
 
-    typed: it notes that a person did.  is_plan: the line is an approved plan.
+    typed: the host notes that a person did.  is_plan: the line is an approved plan.
     """
     return (
         _read_origin(record) not in (None, "human", "auto-continuation" if is_plan else "")
@@ -593,9 +584,8 @@ def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
 
 def _parse_plan_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
     text = clean(_PLAN_HINT.sub("", raw))
-    plan = clean(
-        _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
-    )
+    plan = _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
+    plan = clean(plan)
     return [Entry(kind, record, words) for kind, words in ((PROMPT, text), (PLAN, plan)) if words]
 
 
@@ -634,7 +624,7 @@ def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None
 
 
 def _parse_message_text(raw: str) -> tuple[str, str]:
-    """Return (raw, clean) text of a message; of a task, its subject."""
+    """Return (raw, clean) text of a message, for a task its subject."""
     text = clean(raw)
     task = _parse_client_json(text)
     if not task:
@@ -644,7 +634,7 @@ def _parse_message_text(raw: str) -> tuple[str, str]:
 
 
 def _parse_client_json(raw: str) -> dict[str, Any]:
-    """Return the client's JSON object in a text, {} for any other text."""
+    """Return the client's JSON object in a text, {} for another text."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return {}
@@ -686,16 +676,16 @@ def _unwrap_first_tag(text: str) -> str:
 
 
 def _drop_last_part(text: str) -> str:
-    """Return a text without the tagged addition of a program at its end."""
+    """Return a text without a program's tagged part at its end."""
     tag = text.rpartition("</")[2][:-1]
     start = text.rfind("\n<%s>" % tag) if _BEHIND.fullmatch(tag) else -1
     return text[:start].rstrip() if start >= 0 else text
 
 
 def _quote_pastes(text: str) -> str:
-    """Return a prompt with pasted parts quoted behind the typed words."""
+    """Return a prompt with its pasted parts quoted after the typed words."""
     parts = _PASTED.split(text)  # typed and pasted parts take turns
-    if len(parts) % 2 == 0:  # a tag has no other
+    if len(parts) % 2 == 0:  # a tag is not closed
         return text
     if not "".join(parts[::2]).strip():
         return "\n\n".join(parts[1::2])
@@ -713,16 +703,15 @@ def _parse_command(record: dict[str, Any], raw: str, typed: bool) -> list[Entry]
         output = parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")
         return [Entry(BANG_OUTPUT, record, clean(output))]
     name, arguments = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
-    asks = raw.startswith("<command-message>") or (
-        bool(arguments) and name.lstrip("/") not in _CLIENTS
-    )
+    is_task = bool(arguments) and name.lstrip("/") not in _CLIENTS
+    asks = is_task or raw.startswith("<command-message>")
     words = clean((name + " " + arguments).strip())
     return [Entry(SLASH, record, words)] if words and (typed or asks) else []
 
 
 def _strip_ide_tags(raw: str) -> str:
     parts = _IDE.split(raw)
-    if len(parts) % 2 == 0:  # a tag has no other
+    if len(parts) % 2 == 0:  # a tag is not closed
         return raw
     return "".join([*(part.rstrip() for part in parts[:-1:2]), parts[-1]])
 
@@ -750,7 +739,7 @@ def clean(text: str) -> str:
 
 
 def clip_characters(value: str, most: int = CLIP) -> str:
-    """Return a text shortened at white space.
+    """Return the start of a text, cut at white space.
 
     A word is never cut: half a secret would no longer be recognised.
     """
@@ -762,7 +751,7 @@ def clip_characters(value: str, most: int = CLIP) -> str:
 
 
 def join_ends(text: str, head: str, end: str, most: int) -> str:
-    """Join a long text's head and end, with the typed lines between them.
+    """Join a long text's head and end, its typed lines between them.
 
     most: characters of these lines.
     """

@@ -84,7 +84,7 @@ def _resolve_ref(git: str, ref: str) -> str:
 
 
 def parse_message(command: str) -> str:
-    """Return the subject in a `git commit -m …` command, or ""."""
+    """Return the subject of a `git commit -m …` command, or ""."""
     match = _MESSAGE.search(command, max(command.find("commit"), 0))
     text = next(filter(None, match.groups()), "") if match else ""
     if text.startswith("$(cat <<"):  # a here-document
@@ -95,7 +95,7 @@ def parse_message(command: str) -> str:
 def parse_commits(
     command: str, output: str, cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (hash, subject) of the commits of a command in this repository.
+    """Return (hash, subject) of a command's commits in this repository.
 
     command: successful.  cwd, roots: see `is_in_other_repository`.
     A hash comes from git's own `[main 1a2b3c4] subject`, else from a `git log --oneline` line with
@@ -113,7 +113,7 @@ def parse_commits(
 
 
 def is_merge(subject: str) -> bool:
-    """Tell whether git itself wrote a merge commit's subject."""
+    """Tell whether git itself wrote a commit's subject, for a merge."""
     return subject.startswith(("Merge branch '", "Merge remote-tracking b", "Merge pull request #"))
 
 
@@ -137,11 +137,10 @@ def parse_merges(
     cwd, roots: see `is_in_other_repository`.
     Merges into another branch than a trunk are left out, and so are trunks.
     """
-    if "Merge " not in output or not any(
-        commandline.parse_key(part) in _LOGS for part in commandline.split_commands(command)
-    ):
+    if "Merge " not in output:
         return []
-    if is_in_other_repository(command, cwd, roots):
+    keys = map(commandline.parse_key, commandline.split_commands(command))
+    if not any(key in _LOGS for key in keys) or is_in_other_repository(command, cwd, roots):
         return []
     merges = [
         (branch or merged, number)
@@ -153,7 +152,7 @@ def parse_merges(
 
 
 def parse_merged_pull(command: str, output: str, branch: str = "") -> str:
-    """Return the branch (or `#12`) of a `gh pr merge`, or "".
+    """Return the branch (or `#12`) that `gh pr merge` merged, or "".
 
     A squash leaves no merge in a log.  branch: the branch checked out, "" for unknown.
     """
@@ -222,7 +221,7 @@ def _find_git_commands(command: str, cwd: str) -> Iterator[GitCommand]:
 
 
 def _resolve_cd(folder: str, target: str) -> str:
-    """Return the folder after a `cd`, "?" for unknown."""
+    """Return the folder in which a `cd` ends, "?" if unknown."""
     if target.startswith(_SAME_FOLDER):
         return folder
     if "$" in target:

@@ -32,7 +32,7 @@ _LEFT_OUT = " …\\n".encode()
 
 
 class LineShortener:
-    """Shortens one long line, fed in pieces.
+    """Shortens one long line that is fed in pieces.
 
     given_up: the line holds too much beside its texts to be read.
     """
@@ -72,7 +72,7 @@ class LineShortener:
         return b"".join(self._parts)
 
     def _find_quote(self, data: bytes, at: int) -> int:
-        """Return where the next text begins or ends, -1 if unknown."""
+        """Return the next quotation mark's offset, -1 if unknown."""
         self._quotes += 1
         if self._quotes > QUOTES:
             self._give_up()
@@ -120,7 +120,7 @@ class LineShortener:
         self._text = bytearray(text[_find_sign(text, end + over) :])
 
     def _close_text(self) -> None:
-        """Append the open text, a long one without its middle."""
+        """Append the open text; a long one loses its middle."""
         room = self._find_room()
         if self._begin or len(self._text) > room:
             self._cut_middle(room)
@@ -149,15 +149,15 @@ def _ends_in_escape(data: bytes) -> bool:
 
 
 def _judgeable_length(data: bytes) -> int:
-    """Return how many bytes can be judged without the next piece."""
+    """Return how many bytes can be judged before the next piece comes."""
     bare = len(data.rstrip(_SIGNS))
     length = bare if len(data) - bare < RUN else len(data)
     return length - _ends_in_escape(data[:length])
 
 
 def _cut_text(text: bytes, room: int) -> bytes:
-    """Shorten a text to `room` bytes at white space."""
-    # Half a secret is none any more. Never cut inside an escape.
+    """Return the first `room` bytes of a text, cut at white space."""
+    # half a secret is not recognised; an escape is never cut
     space = text.rfind(b" ", 0, room)
     if space >= room // 2:
         return text[:space]
@@ -196,8 +196,9 @@ def _skip_private_end(text: bytes) -> bytes:
 
 
 def _find_sign(text: bytes, end: int) -> int:
-    """Return an offset, moved back to the start of its character."""
-    while 0 < end < len(text) and text[end] & 0xC0 == 0x80:  # not the first byte in UTF-8
+    """Return an offset, moved back to the start of the character there."""
+    # 0b10……: a byte within a character of UTF-8
+    while 0 < end < len(text) and text[end] & 0xC0 == 0x80:
         end -= 1
     at = text.rfind(b"\\", max(0, end - _ESCAPE), end)
     return at if at >= 0 and _ends_in_escape(text[: at + 1]) else end

@@ -20,7 +20,7 @@ _EDGE = 2048  # bytes at a line's start and end that hold its id
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,80})"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*"')
 _COMPACTED = (b'"compact_boundary"', b'"isCompactSummary"')
-# bytes before a reading that are searched for the parent of its first prompt: mostly near
+# bytes before a reading that are searched for the parent of its first prompt
 _LAST = (1 << 14, 1 << 18)
 
 
@@ -54,7 +54,7 @@ class LineIndex:
         self.linked = self.compacted = False
 
     def add_unparsed(self, line: bytes) -> None:
-        """Add an unparsed line by its id alone."""
+        """Add a line by its id alone, without parsing it."""
         ends = line if len(line) <= 2 * _EDGE else line[:_EDGE] + b" " + line[-_EDGE:]
         for match in _UUID.finditer(ends):
             self._counts[hash(match[1].decode("utf-8", "replace"))] = len(self.prompts)
@@ -70,7 +70,7 @@ class LineIndex:
             self._counts[hash(record["uuid"])] = len(self.prompts)
 
     def find_next_prompt(self, uuid: str) -> list[str] | None:
-        """Return [instant of the first prompt after a line].
+        """Return [instant of the first prompt after the line with an id].
 
         [] for no prompt; None where the index lacks the line.
         """
@@ -93,13 +93,13 @@ class PromptTree:
         self._own.add_unparsed(line)
 
     def find_rewind(self, record: dict[str, Any], entries: list[Entry]) -> str:
-        """Add a line; return the instant since which it withdraws all, or ""."""
+        """Add a line; return since when it withdraws all prompts, or ""."""
         since = self._find_next_prompt(record["parentUuid"]) if _begins_turn(record) else []
         self._own.add_line(record, entries)
         return "".join(since)
 
     def _find_next_prompt(self, parent: object) -> list[str]:
-        """Return [instant of the first prompt after a parent line]."""
+        """Return [instant of the first prompt after a parent line], or []."""
         if not isinstance(parent, str):
             return self._find_first_prompt() if parent is None else []
         prompts = self._own.find_next_prompt(parent)
@@ -112,14 +112,14 @@ class PromptTree:
         return []
 
     def _find_first_prompt(self) -> list[str]:
-        """Return [instant of the first prompt], [] if lines have no links or were compacted."""
+        """Return [instant of the first prompt], [] without links or if compacted."""
         earlier, own = self._index_from(0), self._own
         if earlier.compacted or own.compacted or not (earlier.linked or own.linked):
             return []
         return (earlier.prompts or own.prompts)[:1]
 
     def _read_earlier(self) -> Iterator[LineIndex]:
-        """Yield the lines before the reading, in growing portions."""
+        """Yield indexes of the lines before the reading, in growing portions."""
         for size in (*_LAST, self._start):
             yield self._index_from(max(0, self._start - size))
 

@@ -101,11 +101,10 @@ class Run:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Set a default, and make a tuple of JSON's list."""
         self.last, self.names = self.last or self.at, tuple(self.names)
 
     def fields(self) -> list[object]:
-        """Return the constructor's arguments, ready for JSON."""
+        """Return the constructor's arguments as JSON can hold them."""
         return [*list(vars(self).values())[:-1], list(self.names)]
 
     @property
@@ -115,7 +114,7 @@ class Run:
 
     @property
     def cause(self) -> str:
-        """The line that tells a failure best, or ""."""
+        """The line that best tells why the run failed, or ""."""
         return self.detail.partition("\n")[0]
 
     @property
@@ -168,7 +167,7 @@ def judge_command(
     failed: bool = False,
     refused: bool = False,
 ) -> Run | None:
-    """Return a command with its outcome; None for noise and dayleaf's own.
+    """Return a command's run, judged; None for noise and dayleaf's own.
 
     command, output: raw text of the call and its result.  data: the host's structured result.
     failed: the host reported an error.  refused: it did not run.
@@ -204,7 +203,7 @@ def _explain(outcome: str, command: str, text: str) -> tellingline.TellingLines 
 
 
 def _classify_steps(command: str) -> _Steps | None:
-    """Return a command line's steps, None if dayleaf alone acts."""
+    """Return a command line's steps, None if it only runs dayleaf."""
     every = split_steps(command)
     keyed = [(at, key) for at, key in enumerate(parse_key(part) for _, part in every) if key]
     acting = [(at, key) for at, key in keyed if not is_noise(key)]
@@ -231,13 +230,12 @@ def _find_failing_step(
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next((row for row in work if row[1].endswith(" " + task[1])), None)
-    return next(
-        (row for row in work if telling.kind and classify_key(row[1]) == telling.kind), None
-    )
+    kind = telling.kind
+    return next((row for row in work if kind and classify_key(row[1]) == kind), None)
 
 
 def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
-    """Return the outcome, corrected by the output where the status misleads."""
+    """Return an outcome, corrected by the output if the exit status misleads."""
     counts_failures = bool(_FAILURE_COUNT.search(summary))
     if outcome == OK and step.is_runner and (counts_failures or _has_failure_line(text, step)):
         return FAILED
@@ -249,7 +247,7 @@ def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: 
 
 
 def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
-    """Tell whether a status of 1 only means "no"."""
+    """Tell whether an exit status of 1 is only the program's "no"."""
     programs = {key.partition(" ")[0] for key in (run.key, steps.keyed[-1][1])}
     return run.outcome == "exit 1" and not programs.isdisjoint(QUIET_FAILURES)
 
@@ -261,10 +259,8 @@ def _has_failure_line(text: str, step: _Step) -> bool:
     is_git = bool(step.hiders) and step.key.startswith("git ")
     if not (is_git or is_gate(step.key) or classify_key(step.key)):
         return False
-    return any(
-        line.startswith(_FAILURE_STARTS) or _FAILURE_LINE.fullmatch(line)
-        for line in _strip_lines(text)
-    )
+    lines = _strip_lines(text)
+    return any(line.startswith(_FAILURE_STARTS) or _FAILURE_LINE.fullmatch(line) for line in lines)
 
 
 def _strip_lines(text: str) -> Iterator[str]:
@@ -272,7 +268,7 @@ def _strip_lines(text: str) -> Iterator[str]:
 
 
 def _find_status_hiders(steps: list[tuple[str, str]], index: int) -> tuple[str, ...]:
-    """Return what hides a step's exit status; see `_Step`."""
+    """Return what hides the exit status of a step; see `_Step`."""
     if steps[index][1].endswith("&"):
         return ("&",)
     after = steps[index + 1 :]
@@ -289,7 +285,7 @@ def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
 
 
 def _parse_printed_status(command: str, text: str) -> str:
-    """Return the outcome that a command prints as a status, or ""."""
+    """Return the outcome by the status that a command prints, or ""."""
     prints = any(name in command for name in _STATUS_NAMES)
     status = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
     if status is None:
@@ -317,14 +313,12 @@ def _is_cut_by_head(text: str, filters: tuple[str, ...]) -> bool:
 
 
 def _has_success_line(text: str) -> bool:
-    return any(
-        line.startswith(_SUCCESS_STARTS) or _SUCCESS_LINE.search(line)
-        for line in _strip_lines(text)
-    )
+    lines = _strip_lines(text)
+    return any(line.startswith(_SUCCESS_STARTS) or _SUCCESS_LINE.search(line) for line in lines)
 
 
 def _find_unfinished(text: str, data: object, failed: bool) -> str:
-    """Return BACKGROUND or INTERRUPTED, or ""."""
+    """Return BACKGROUND or INTERRUPTED for such a run, else ""."""
     result: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
     if result.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
@@ -351,8 +345,7 @@ def _find_outcome(text: str, data: object, failed: bool, refused: bool) -> str:
 
 def _find_summary(text: str) -> str:
     """Return the last summary line, one with failures first, or ""."""
-    lines: list[str] = [
-        next(filter(None, groups)).strip() for groups in _SUMMARY.findall(text[-6000:])
-    ]
+    found = _SUMMARY.findall(text[-6000:])
+    lines: list[str] = [next(filter(None, groups)).strip() for groups in found]
     failed = [line for line in lines if _FAILURE_COUNT.search(line)]
     return (failed or lines or [""])[-1]

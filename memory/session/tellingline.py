@@ -1,8 +1,8 @@
 """The lines of a failed command's output that say what is wrong, the most telling one first.
 
-RUNNERS is the table of output formats.  A telling line has a compiler's form as far as possible:
+RUNNERS is the table of output formats.  A telling line has a compiler's form if possible:
 `file:line:col: what is wrong (test or rule)`.  A trailer, which a runner adds at the end (`make:
-*** [all] Error 1`, a bare `FAIL`), is told only where nothing else stands there.
+*** [all] Error 1`, a bare `FAIL`), counts only where nothing else stands.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _explain_go_tests(
 
 
 def _find_assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Return (place, message) of the first line that says what failed."""
+    """Return (place, message) of the first message that says what failed."""
     joined = [(place, _join_message(message, more)) for place, message, *more in lines]
     sober = [row for row in joined if not re.search(_CHATTER, row[1])]
     claims = [row for row in sober if _has_claim(re.sub(r"\([^()]*\)", "", row[1]))]
@@ -169,18 +169,16 @@ def _find_assertion(lines: list[list[str]]) -> tuple[str, str]:
 
 
 def _has_claim(line: str) -> bool:
-    """Tell whether a line names an expectation or a fault."""
+    """Tell whether a line says what was expected, or names a fault."""
     low = line.lower()
-    return not _CLAIM_WORDS.isdisjoint(re.findall(r"[\w']+", low)) or any(
-        phrase in low for phrase in _CLAIM_PHRASES
-    )
+    has_word = not _CLAIM_WORDS.isdisjoint(re.findall(r"[\w']+", low))
+    return has_word or any(phrase in low for phrase in _CLAIM_PHRASES)
 
 
 def _join_message(message: str, more: list[str]) -> str:
     if not message.strip():  # testify: a block of labelled lines
-        block = [
-            line for line in more if not re.match(r"(?:Error Trace|Test|Messages|Diff):", line)
-        ]
+        beside = r"(?:Error Trace|Test|Messages|Diff):"
+        block = [line for line in more if not re.match(beside, line)]
         return re.sub(r"\s+", " ", re.sub(r"^Error:\s*", "", " ".join(block))).strip()
     line = more[0] if more else ""
     goes_on = message.rstrip().endswith(":") and _has_claim(message + line)
@@ -200,9 +198,9 @@ def _parse_pytest(text: str) -> list[Failure]:
             message = next((line for line in raised if re.match(_RAISED, line)), raised[0])
             ident = next(iter(short.values())) if len(short) == 1 else short.get(name, "")
             found.append(Failure(places[-1] if places else "", message, ident))
-    listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M) or re.findall(
-        r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M
-    )
+    # (place or "", test or "", message)
+    listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M)
+    listed = listed or re.findall(r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M)
     return found or [Failure(place, message, ident) for place, ident, message in listed]
 
 
@@ -222,12 +220,9 @@ def _parse_jest(text: str) -> list[Failure]:
 
 
 def _format_jest_message(words: list[str]) -> str:
-    """Return a failure's first line, with the values it compares."""
-    facts = [
-        line
-        for line in words
-        if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)
-    ][:2]
+    """Return the first line of a failure, with the values it compares."""
+    compared = r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? "
+    facts = [line for line in words if re.match(compared, line)][:2]
     return "; ".join(words[:1] if words[0] in facts else [words[0], *facts])
 
 
@@ -245,7 +240,7 @@ def _parse_eslint(text: str) -> list[Failure]:
 
 
 def _parse_git(text: str) -> list[Failure]:
-    """Return git's conflicts, then rejections, then its other messages."""
+    """Return git's messages: conflicts, then rejections, then others."""
     forms = (
         r"^(CONFLICT \(.+)",
         r"^[ \t]*(! \[.*rejected\] .+)",
@@ -262,12 +257,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"golangci-lint|^\d+ issues?[:.]$|^\S+\.\w+:\d+:\d+: [A-Z]+\d+ |\.pyi?:[\d:]+ error: ",
         _LINE,
     ),
-    Runner(
-        "golangci-lint, cut off",
-        LINT,
-        "",
-        r"^(?P<said>\d+ issues?:(?:\n\* .+)+)",
-    ),
+    Runner("golangci-lint, cut off", LINT, "", r"^(?P<said>\d+ issues?:(?:\n\* .+)+)"),
     Runner(
         "a compiler",
         BUILD,
@@ -365,7 +355,7 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLi
 
 
 def learn_passing_lines(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
-    """Record a passing run's lines; return the newly recorded hashes.
+    """Note the lines of a passing run; return the hashes new to its key.
 
     printed: by a line's hash, the keys (program and verb) of passing runs that printed it.
     """
@@ -387,13 +377,13 @@ def _hash_end_lines(output: str) -> list[str]:
 
 
 def hash_line(line: str) -> str:
-    """Return the hash of a line; its text may be private."""
+    """Return the hash of a line, whose text may be private."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
     return files.sha256(plain.strip()[:_WIDE].encode("utf-8", "replace"))[:12]
 
 
 def is_chatter(printed: dict[str, list[str]], key: str, line: str) -> bool:
-    """Tell whether passing runs print a line too."""
+    """Tell whether passing runs print a line as well."""
     keys = printed.get(hash_line(line), ())
     return key in keys or len(keys) >= _OTHERS
 
@@ -427,7 +417,7 @@ def _find_matches(pattern: str, text: str) -> list[Failure]:
 
 
 def _find_exception(lines: list[str], traced: bool) -> list[str]:
-    """Return the line of an exception and of its place, [] for none.
+    """Return [an exception's line, its place's line], [] for none.
 
     traced: the output has a traceback, of which the last line counts.
     """
@@ -439,7 +429,7 @@ def _find_exception(lines: list[str], traced: bool) -> list[str]:
 
 
 def _find_error_lines(text: str, most: int) -> list[str]:
-    """Return the telling lines in an unknown program's output."""
+    """Return the telling lines in the output of an unknown program."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
     chosen = _find_exception(lines, "Traceback (most" in text)

@@ -39,7 +39,7 @@ from memory.session.rewinds import PromptTree
 
 BLOCK = 1 << 20
 TIMESTAMP = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
-# bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
+# bytes of a line that is parsed as it is; a longer one loses its pictures first
 LONGEST = 8 << 20
 READ_LIMIT = 512 << 20  # bytes of one reading; the rest comes with the next
 
@@ -126,12 +126,12 @@ class Reading:
             del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
-        """Tell whether the tool that an entry is of gives such entries."""
+        """Tell whether the tool that was called can give such an entry."""
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
     def _take_results(self, entries: list[Entry]) -> Iterator[Entry]:
-        """Drop answered calls; yield the pull requests that they opened."""
+        """Forget answered calls; yield the pull requests that they opened."""
         for entry in entries:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
             command = str(call.data.get("command") or "") if call else ""
@@ -189,7 +189,7 @@ class Reading:
         return short.finish()
 
     def _read_long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
-        """Return (shortened line, offset after it), (b"", -1) if unfinished."""
+        """Return (shortened line, offset after it), (b"", -1) without an end."""
         end = at
 
         def pieces() -> Iterator[bytes]:
@@ -218,7 +218,7 @@ def _may_hold_entries(line: bytes) -> bool:
 
 
 class _Queue:
-    """The user's queued words that have not reached the model.
+    """The user's queued words that the model has not got yet.
 
     Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
     it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer hosts add
@@ -285,9 +285,9 @@ def _read_queue_state(fd: int, offset: int) -> _Queue:
 def validate_path(path: object, env: dict[str, str]) -> str:
     """Return the real path of a transcript, "" for any other path.
 
-    path: from a hook's stdin, so anybody's.
-    It must be a regular file of this user, no link, under `projects/` of the host's directory
-    (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder itself may be a link.
+    path: from a hook's stdin, so anybody's.  It must be a regular file of this user, no link, under
+    `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME).  That folder
+    itself may be a link.
     """
     return _validate_below(path, list_roots(env))
 
@@ -310,9 +310,8 @@ def _validate_below(path: object, below: list[str]) -> str:
 def is_own_folder(path: str) -> bool:
     """Tell whether a path, links followed, is a directory of this user."""
     try:
-        return files.is_folder(path) and (
-            not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
-        )
+        is_own = not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
+        return is_own and files.is_folder(path)
     except OSError:
         return False
 
@@ -321,7 +320,7 @@ def validate_listed_path(path: str) -> str:
     """Return the real path of this user's listed transcript, or "".
 
     path: listed in the host's folder, never given from outside.  Links are followed: who puts one
-        there may write there.
+    there may write there.
     """
     path = files.real_path(path)
     try:
@@ -404,22 +403,19 @@ def began(path: str) -> str:
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:
-    """Return the transcripts of a session's subagents, by name.
+    """Return the paths of a session's subagents' transcripts, by name.
 
     They lie beside the session's own.
     """
     folder = path[: -len(".jsonl")] + "/subagents"
     below = [*list_roots(env), path.rpartition("/")[0]]
-    paths = [
-        _validate_below(folder + "/" + name, below)
-        for name in files.list_folder(folder)
-        if name.startswith("agent-")
-    ]
+    names = [name for name in files.list_folder(folder) if name.startswith("agent-")]
+    paths = [_validate_below(folder + "/" + name, below) for name in names]
     return [path for path in paths if path and not _is_warmup(path)]
 
 
 def _is_warmup(path: str) -> bool:
-    """Tell whether a subagent only fills the client's cache."""
+    """Tell whether a subagent's transcript only fills the client's cache."""
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
 
 
@@ -427,7 +423,7 @@ def _is_warmup(path: str) -> bool:
 
 
 class EntryStream(Protocol):
-    """One pass over a session's new entries; `offset`: of the next."""
+    """One pass over the new entries of a session.  offset: of the next."""
 
     offset: int
 

@@ -1,7 +1,7 @@
 """The host's folders of transcripts, and a transcript's directory and times from its two ends.
 
-The host names a project's folder after a session's first directory, and moves the transcript when
-its session moves, to a worktree say.  So a session is known by its file's name in any folder.
+The host names a project's folder after a session's first directory, and moves the transcript with
+its session, to a worktree say.  So a session is known by its file's name in any folder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TranscriptEnds(NamedTuple):
         return self.changed / 1e9 if self.ended is None else self.ended
 
     def rests(self, now: float, quiet: float) -> bool:
-        """Tell whether file and last entry are older than `quiet` seconds."""
+        """Tell whether file and last entry are both older than `quiet` seconds."""
         return now - min(self.last, self.changed / 1e9) > quiet
 
 
@@ -75,7 +75,7 @@ def read_ends(path: str) -> TranscriptEnds:
 
 
 def _is_damaged(head: bytes, tail: bytes, size: int) -> bool:
-    """Tell whether a line in a file's ends is no JSON, or there is none.
+    """Tell whether a line in a file's ends is no JSON, or missing.
 
     The last one may be half written, and zeros may pad the file behind it.
     """
@@ -138,12 +138,12 @@ class TranscriptFolders:
                     self._paths.setdefault(session, []).append(path)
 
     def find(self, session: str) -> str:
-        """Return the transcript of a session, the longest of copies, or ""."""
+        """Return the path of a session's transcript, the longest copy, or ""."""
         paths = filter(None, map(transcript.validate_listed_path, self._paths.get(session, ())))
         return max(paths, key=read_size, default="")
 
     def list_in(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield (session, path) of transcripts in folders with a prefix."""
+        """Yield (session, path) of transcripts in folders with a name's prefix."""
         starts = tuple(prefixes)
         for session, paths in sorted(self._paths.items()):
             for path in paths:
@@ -152,7 +152,7 @@ class TranscriptFolders:
 
 
 def find_transcript(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return a session's transcript, or "".
+    """Return the path of a session's transcript, or "".
 
     named: its path where known, not yet trusted.
     """
@@ -161,7 +161,7 @@ def find_transcript(env: dict[str, str], session: str, named: object = "") -> st
 
 
 def make_folder_prefix(directory: str) -> str:
-    """Return how the names of the host's folders for a directory begin."""
+    """Return how the host's names of the folders for a directory begin."""
     return re.sub("[^A-Za-z0-9]", "-", directory)[:LONG]
 
 
@@ -179,7 +179,7 @@ def list_worktrees(git: str) -> list[str]:
 
 
 def list_stems(folder: str, suffix: str) -> list[str]:
-    """Return a folder's names that end in a suffix, without the suffix."""
+    """Return the names in a folder with a suffix, without it."""
     names = files.list_visible(folder)
     return [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
 

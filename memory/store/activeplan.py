@@ -1,9 +1,8 @@
 """Plans: which one is active, which one a session served, and how a plan's file changes.
 
-Schema, version 1, of a plan's own keys beside those of every record: `status` (active | done |
-dropped; a missing one is active), `reason` (why it was dropped).  Its steps are the task items of
-the body, `- [ ]` open and `- [x]` done.  A checkpoint names in `plan` the id of the one that was
-active.  One plan is active: of several the newest counts.
+Schema, version 1, of a plan's own keys: `status` (active | done | dropped; missing: active),
+`reason` (why it was dropped).  Its steps are the body's task items, `- [ ]` open and `- [x]` done.
+A checkpoint names in `plan` the id of the active one: of several the newest.
 """
 
 from __future__ import annotations
@@ -73,9 +72,9 @@ def mark_step(data: bytes, number: int, done: bool) -> bytes:
 
 
 def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    """Return a plan's file with a new or extended body.
+    """Return a plan's file with its body replaced; append: extended.
 
-    name: of the file, for the StoreError where its head was not understood.
+    name: the file's, for the StoreError where its head was not understood.
     """
     page = frontmatter.parse(data)
     if not append:

@@ -7,11 +7,11 @@ Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest li
 
 With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links
 to it lead there.  With `"session":"…"` no file moved: a person forgot that session, whose
-conversation is `id` ("" for none), see conversations.py.  Without paths otherwise: the record was
-removed for good.
+conversation is `id` or "" (conversations.py).  Without paths otherwise: the record was removed for
+good.
 
-In a repository all add their lines to the end of that log, which git calls a conflict:
-`.gitattributes` beside the shared records has git keep the lines of both sides.
+In a repository all add lines to the end of that log, which git calls a conflict: `.gitattributes`
+beside the shared records makes git keep both sides' lines.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Move(NamedTuple):
 def read_archived(root: str) -> dict[str, Move]:
     """Return the latest move of each archived record by id.
 
-    Torn and foreign lines of the log are skipped.  The paths are as the log has them: whoever opens
-    them must prove that they lie beneath.
+    Torn and foreign lines of the log are skipped.  Whoever opens the paths must prove that they lie
+    beneath.
     """
     return {
         move.id: move
@@ -92,7 +92,7 @@ def read_log(root: str) -> Iterator[LogEntry]:
 
 
 def _follow_merges(id: str, into: dict[str, str]) -> str:
-    """Follow merges to the last record's id; in a circle, to any."""
+    """Return the id at the end of a chain of merges; in a circle, any."""
     left = len(into)
     while id in into and left:
         id, left = into[id], left - 1
@@ -134,8 +134,8 @@ def successors_in_place(place: Place) -> dict[str, str]:
 def find_free_path(root: str, home: str, checksum: str) -> str:
     """Find a free path in a tier's archive for a record.
 
-    One with the record's own bytes is free: a move was cut short.  checksum: its digits make the
-    name unique.
+    One that holds the record's own bytes is free: a move was cut short.  checksum: its digits make
+    the name unique.
     """
     away = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
@@ -165,8 +165,7 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
         **({"session": session} if session else {}),
     }
     files.append_line(path, fastjson.dump(line))
-    # before the file moves: a power cut that kept the move alone would leave a record that no
-    # command finds
+    # before the file moves: a power cut must not leave a moved record that no command finds
     files.sync(path)
     if mode != files.FILE_MODE:
         os.chmod(path, mode)
@@ -174,7 +173,7 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 
 
 def write_git_attributes(root: str) -> None:
-    """Make git keep both sides' log lines, and all line ends.
+    """Write attributes: git keeps both sides' log lines, and all line ends.
 
     Attributes that mention the log or `text` stay.  Where this fails, doctor names the log.
     """
@@ -194,8 +193,7 @@ def write_git_attributes(root: str) -> None:
 def move_file(source: str, target: str, mode: int) -> None:
     """Move a file without ever replacing another file; raises OSError.
 
-    The file stands at both places for a moment, never at none; where it does already, the move is
-    completed.
+    The file stands at both places for a moment, never at none; a move cut short is completed.
     """
     try:
         os.link(source, target)

@@ -102,7 +102,7 @@ _NOTHING = _LabelFacts(0, "", "", "", False, ())
 
 
 def find_by_label(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find secrets by labels apart from them."""
+    """Find secrets by labels that stand apart from them."""
     labels: list[Label] = []
     tables = head = 0
     for at, facts in _find_labels(text, places, tick):
@@ -143,7 +143,7 @@ def _find_in_sentence(sentence: str) -> tuple[Span, ...]:
 
 
 def _find_wrapped_rows(text: str, at: int) -> list[tuple[int, str]]:
-    """Return (start, text) of the lines of the sentence at an offset, without their marks."""
+    """Return (start, text) of a sentence's lines, without their marks."""
     low = text.rfind("\n", max(0, at - WIDE), at) + 1 or max(0, at - WIDE)
     starts, line = [low], _line_from(text, low)
     for _ in range(WRAPS):  # back
@@ -165,7 +165,7 @@ def _find_wrapped_rows(text: str, at: int) -> list[tuple[int, str]]:
 
 
 def _is_wrap(line: str, following: str) -> bool:
-    """Tell whether a sentence of prose goes on in the next line, behind the same mark."""
+    """Tell whether a sentence goes on in the next line, after the same mark."""
     if max(len(line), len(following)) > REACH:
         return False
     both = rx(MARK).match(line), rx(MARK).match(following)
@@ -173,9 +173,8 @@ def _is_wrap(line: str, following: str) -> bool:
     if tail not in ("", mark) or mark[:1] == "#" != tail[:1]:
         return False
     first, then = line[len(mark) :], rx(MARK).sub("", following, 1)
-    return bool(
-        rx(BROKEN).fullmatch(first) and rx(GOING_ON).match(first[-5:].strip() + "\n" + then)
-    )
+    joint = first[-5:].strip() + "\n" + then
+    return bool(rx(BROKEN).fullmatch(first) and rx(GOING_ON).match(joint))
 
 
 def _find_word_offsets(text: str) -> WordOffsets:
@@ -335,6 +334,7 @@ def _find_structured(text: str, label: Label) -> Iterator[Span]:
 
 
 def _find_below(text: str, label: Label) -> Iterator[Span]:
+    """Find codes or a passphrase below a label that ends its line."""
     if not _is_end_of_line(text, label):
         return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
@@ -360,6 +360,7 @@ def _is_end_of_line(text: str, label: Label) -> bool:
 
 
 def _skip_filling(text: str, at: int) -> int:
+    """Return the offset of the first line with more than blanks, rules, fences."""
     line = _line_from(text, at)
     for _ in range(8):
         if at + len(line) >= len(text) or not rx(FILLING).match(line):
@@ -370,7 +371,7 @@ def _skip_filling(text: str, at: int) -> int:
 
 
 def _is_row_phrase(text: str, label: Label, row: str) -> bool:
-    """Tell whether a line below a label is its phrase.  Titles and sentences have a capital."""
+    """Tell whether a line is the passphrase of the label above it."""
     if _is_phrase(row):
         return True
     words = row[0].islower() and rx(WORDS).fullmatch(row)
@@ -393,6 +394,7 @@ def _find_phrase(text: str, label: Label) -> Iterator[Span]:
 
 
 def _names_words(text: str, start: int, end: int) -> bool:
+    """Tell whether a label asks for words: `passphrase`, `recovery words`."""
     return rx(OF_WORDS, re.I).search(text, max(0, start - 12), end + 12) is not None
 
 
@@ -409,7 +411,7 @@ def _is_worded(value: str, least: int) -> bool:
 
 
 def _is_random_groups(value: str) -> bool:
-    """Tell whether groups are random: words have vowels and no digits."""
+    """Tell whether a group is no word: without vowel, or not only letters."""
     return any(not rx(r"[aeiouy]").search(group) or not group.isalpha() for group in value.split())
 
 
@@ -426,7 +428,7 @@ def _find_codes(text: str, at: int) -> Iterator[Span]:
 
 
 def _find_cells(text: str, at: int, facts: _LabelFacts) -> tuple[int, list[Span]]:
-    """Return a table's end, 0 for none, and secrets below a label."""
+    """Return (end of a table or 0, secrets below a label)."""
     end = at + facts.length
     low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
     if high < 0 or at - low >= WIDE:
@@ -446,7 +448,6 @@ class _Column(NamedTuple):
 
 
 def _find_column(text: str, label: Label) -> _Column | None:
-    """Find the column that a label heads, or None."""
     head = text[label.low : label.high]
     if rx(CODE).search(head) and len(head) < 400:
         return None
@@ -468,7 +469,7 @@ def _find_column_cells(text: str, label: Label) -> tuple[int, list[Span]]:
         return 0, []
     separator, place, width = column
     found: list[Span] = []
-    listed: list[Span] = []
+    others: list[Span] = []
     at = label.high + 1
     for _ in range(ROWS):
         line = _line_from(text, at)
@@ -483,10 +484,13 @@ def _find_column_cells(text: str, label: Label) -> tuple[int, list[Span]]:
             if value:
                 start += at + cell.index(value)
                 span = start, start + len(value), label.kind
-                (found if _is_cell_secret(value, label.tier) else listed).append(span)
+                if _is_cell_secret(value, label.tier):
+                    found.append(span)
+                else:
+                    others.append(span)
         at += len(line) + 1
     if found and label.tier == "strong":
-        found += [span for span in listed if rx(LISTED_CELL).fullmatch(text[span[0] : span[1]])]
+        found += [span for span in others if rx(LISTED_CELL).fullmatch(text[span[0] : span[1]])]
     return at, found
 
 
@@ -496,15 +500,14 @@ def _line_from(text: str, at: int) -> str:
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
-def _is_table_head(cells: list[tuple[int, str]], place: int, word: str, listed: bool) -> bool:
+def _is_table_head(cells: list[tuple[int, str]], place: int, word: str, is_csv: bool) -> bool:
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
     if any(cell.strip().isdigit() for cell in others):
         return False
-    if (word.lower() == "pass" or listed) and not any(
-        rx(ACCOUNT, re.I).search(cell) for cell in others
-    ):
+    has_account = any(rx(ACCOUNT, re.I).search(cell) for cell in others)
+    if (word.lower() == "pass" or is_csv) and not has_account:
         return False
     return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
 
@@ -563,17 +566,16 @@ def _is_ruled_out(value: str) -> bool:
         return True
     if rx(NO_VALUE).match(value):
         return True
-    return bool(
-        rx(
-            r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]"
-            r"|--?[a-z]|<|\w{1,60}\("
-        ).match(value)
+    ruled_out = (
+        r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]"
+        r"|--?[a-z]|<|\w{1,60}\("
     )
+    return bool(rx(ruled_out).match(value))
 
 
 @lru_cache(maxsize=4096)
 def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
-    """Tell whether a label's value is a secret, given their structure.
+    """Tell whether a value that belongs to a label is a secret.
 
     alone: it fills a cell or a line, so it is no code.
     """
@@ -585,13 +587,12 @@ def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
         return _is_password(value, alone)
     if is_uuid(value):
         return tier == "medium"
-    return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(
-        COMPOSED
-    ).fullmatch(value)
+    level = "weak" if tier == "weak" else "medium"
+    return is_secret(value, level, False) and not rx(COMPOSED).fullmatch(value)
 
 
 def _is_phrase(value: str) -> bool:
-    """Tell whether a text is four words or more without stop words."""
+    """Tell whether a text is four words or more, none a stop word."""
     words = rx(r"[-. ]").split(value.lower())
     if not rx(PHRASE).fullmatch(value) or rx(LABEL).search(value.lower()):
         return False
@@ -605,6 +606,7 @@ def _is_password(value: str, alone: bool) -> bool:
         return True
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
         return False
+    # a ticket, a version or size, a short number, a commit
     counted = (
         r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"
     )
@@ -618,15 +620,11 @@ def is_surely_random(value: str) -> bool:
     """Tell whether a word near a label is random beyond doubt."""
     if rx(NO_VALUE).match(value) or value.partition("_")[0] in COUNTERS:
         return False
-    if (
-        is_uuid(value)
-        or rx(WORDY).fullmatch(value)
-        or rx(COMPOSED).fullmatch(value)
-        or is_identifier(value)
-    ):
+    if is_uuid(value) or rx(WORDY).fullmatch(value) or rx(COMPOSED).fullmatch(value):
         return False
-    if len(rx(r"\d").findall(value)) < 2 or rx(r"(?:^|/)[a-z\-]{3,}/").search(value):
+    if is_identifier(value) or len(rx(r"\d").findall(value)) < 2:
         return False
-    return is_random(value, 10) and not rx(
-        r"[A-Za-z_]+\d{0,3}(?:[_\-/][A-Za-z]*\d{0,3})*"
-    ).fullmatch(value)
+    numbered_words = r"[A-Za-z_]+\d{0,3}(?:[_\-/][A-Za-z]*\d{0,3})*"
+    if rx(r"(?:^|/)[a-z\-]{3,}/").search(value) or not is_random(value, 10):
+        return False
+    return not rx(numbered_words).fullmatch(value)

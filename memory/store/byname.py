@@ -45,7 +45,7 @@ VETOED = VETO_HEAD + "$"
 # before tokens of Facebook and Asana: the application's or user's number
 NUMBERED = r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
 CALL_IDS = ("toolu_", "msg_", "req_", "call_")  # how the client's own identifiers begin
-# over two lines only a call's first argument names the next one, not an item of a list
+# over two lines only a call's first argument names the next one
 FIRST_ARGUMENT = r"\w\(\s{0,9}[\"'][\w.\-]{0,40}\Z"
 LEFT, RIGHT = 100, 480  # characters around a name that are searched for its value
 _AHEAD = (
@@ -96,10 +96,11 @@ def _find_assigned(text: str, lower: str, at: int, name: tuple[str, str, str]) -
 
 
 def _extend_value(text: str, start: int, end: int) -> int:
-    """Return the end of an unquoted value longer than BARE matches."""
-    while (
-        end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0])
-    ):
+    """Return the end of an unquoted value, beyond what BARE matches too."""
+    while end - start >= 160:
+        rest = rx(BARE).match(text, end)
+        if not rest or rx(STOP).match(rest[0]):
+            break
         end += _value_length(rest[0])
     return end
 
@@ -133,13 +134,14 @@ def _find_sentence_value(piece: str, tier: str) -> tuple[int, int] | None:
 
 
 def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bool:
+    """Tell whether a word after a name is a secret.  counts: a unit follows it."""
     if tier == "pin":
         return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
 
 
 def _grade_name(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
-    """Return the tier that judges a name's value, "" for no secret."""
+    """Return the tier by which a name's value is judged, "" for no secret."""
     left, tail = lower[max(0, at - 48) : at], match["tail"]
     head = left[len(left.rstrip(NAME_CHARS)) :]
     if not _is_part_of_name(text, at, word, head, match) or _is_no_assignment(text, left, match):
@@ -157,14 +159,14 @@ def _grade_name(text: str, lower: str, at: int, word: str, tier: str, match: re.
 
 
 def _names_something_else(word: str, head: str, tail: str) -> bool:
-    """Tell whether a name, such as `primary_key_id`, is no secret's."""
+    """Tell whether a name, such as `primary_key_id`, names no secret."""
     if rx(VETO_TAIL).search(_to_snake_case(tail)):
         return True
     return word in ("key", "token") and rx(VETOED).search(_to_snake_case(head)) is not None
 
 
 def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[str]) -> bool:
-    """Tell whether a word is a whole part of a name.  head: the name before it."""
+    """Tell whether a word is a whole part of the name after `head`."""
     tail = match["tail"]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
     rest = tail[suffix.end() :] if suffix else tail
@@ -181,14 +183,14 @@ def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[s
 def _is_no_assignment(text: str, left: str, match: re.Match[str]) -> bool:
     """Tell whether the syntax after a name assigns nothing."""
     sign, end = match["sign"], match.end()
-    if match["tag"]:
+    if match["tag"]:  # what follows the `>` of `<name>` is its value
         return not rx(r"<[\w:.\-]{0,48}$").search(left)
     # two texts that are compared, as a failed assertion shows them
     if sign and "==" in sign and left[-1:] in ("'", '"') and match["shut"]:
         return True
     if rx(r",\s*\n").match(match["call"] or ""):
         return not rx(FIRST_ARGUMENT).search(left)
-    # a path: `password_tests::sha256`
+    # a path, no space in it: `password_tests::sha256`
     return sign == "::" and match.end("sign") == end and text[end : end + 1] not in ("'", '"')
 
 
@@ -257,12 +259,14 @@ def _is_accepted(value: str, before: str, level: str, match: re.Match[str]) -> b
         return False
     words = value.split()
     if quoted and len(words) > 1:
-        if rx(r"[a-z]{3,9}(?: [a-z]{3,9}){11,23}").fullmatch(value):
+        if rx(r"[a-z]{3,9}(?: [a-z]{3,9}){11,23}").fullmatch(value):  # a wallet's phrase
             return True
         scheme = words[0].lower() in ("bearer", "basic", "token", "bot")
-        return (scheme or (level == "strong" and len(words) < 6)) and any(
-            is_secret(w, level, False) for w in words[scheme:]
-        )
+        if scheme:
+            words = words[1:]
+        elif level != "strong" or len(words) >= 6:
+            return False
+        return any(is_secret(word, level, False) for word in words)
     return is_secret(value, level, quoted)
 
 
@@ -286,15 +290,13 @@ def _is_too_short(value: str, tier: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
-    """Tell whether a named value is no word, placeholder, path or code."""
+    """Tell whether a name's value is no word, placeholder, path or code."""
     head = value[:128]
     if _is_too_short(value, tier):
         return False
-    if (
-        rx(PLACE).match(head)
-        or rx(DIGEST).match(head)
-        or (not (quoted and tier == "strong") and rx(CODE).match(head))
-    ):
+    if rx(PLACE).match(head) or rx(DIGEST).match(head):
+        return False
+    if not (quoted and tier == "strong") and rx(CODE).match(head):
         return False
     return _is_irregular(value, tier) and (tier != "strong" or not is_made_up(head))
 
@@ -302,11 +304,9 @@ def is_secret(value: str, tier: str, quoted: bool) -> bool:
 def _is_irregular(value: str, tier: str) -> bool:
     head = value[:128].strip("*")
     if tier == "weak":
-        return (
-            is_random(value, 20)
-            and not rx(r"[0-9a-fA-F]+").fullmatch(head)
-            and not rx(COMPOSED).fullmatch(value)
-        )
+        if not is_random(value, 20) or rx(r"[0-9a-fA-F]+").fullmatch(head):
+            return False
+        return not rx(COMPOSED).fullmatch(value)
     if tier == "medium":
         return _is_irregular_token(value, head)
     return _is_irregular_password(value, head)
@@ -351,7 +351,7 @@ def _is_slug(head: str) -> bool:
 
 
 def is_jagged(value: str) -> bool:
-    """Tell whether letters change their class too often for words."""
+    """Tell whether case and digits change more often than in words."""
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
@@ -392,12 +392,14 @@ def is_random(value: str, least: int) -> bool:
         return False
     if rx(r"[0-9a-fA-F]+").fullmatch(head):
         return len(head) >= max(least, 12)
-    mixed = len(rx(r"\d[A-Za-z]").findall(head))
-    return is_jagged(value) or mixed > (len(value) < 20) + (2 if rx(r"[-_./ ]").search(head) else 0)
+    if is_jagged(value):
+        return True
+    most_in_words = (1 if len(value) < 20 else 0) + (2 if rx(r"[-_./ ]").search(head) else 0)
+    return len(rx(r"\d[A-Za-z]").findall(head)) > most_in_words
 
 
 def find_by_run(text: str, lower: str, runs: list[tuple[int, str]]) -> Iterator[Span]:
-    """Find random runs behind the name of a vendor or credential."""
+    """Find random characters behind the name of a vendor or credential."""
     digit = rx(r"\d").search
     for at, run in runs:
         if digit(run):
@@ -408,7 +410,7 @@ def find_by_run(text: str, lower: str, runs: list[tuple[int, str]]) -> Iterator[
 
 
 def _trim_run(text: str, at: int, run: str) -> tuple[int, str]:
-    """Return a run's start and text without names and signs around."""
+    """Return (start, text) of a run without the name and signs around it."""
     word = run.lstrip("-./+=~%_")
     if text[at - 1 : at] == "\\" and run[0] in "nrt":
         word = run[1:]
@@ -419,7 +421,6 @@ def _trim_run(text: str, at: int, run: str) -> tuple[int, str]:
 
 
 def _classify_run(word: str, before: str) -> str:
-    """Return the kind of secret that a run is, or ""."""
     is_path = "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word)
     if len(word) < 15 or word.startswith(CALL_IDS) or is_path:
         return ""
@@ -435,7 +436,6 @@ def _classify_run(word: str, before: str) -> str:
 
 
 def _is_credential(word: str, before: str) -> bool:
-    """Tell whether a run is random and a credential's name precedes it."""
     if len(word) < 20 or not rx(CREDENTIAL).search(before[-48:]):
         return False
     if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):

@@ -59,7 +59,7 @@ def find_private_keys(text: str) -> Iterator[Span]:
 
 
 def _find_key_end(text: str, at: int) -> tuple[int, bool]:
-    """Return the end of a key, and whether it has a body."""
+    """Return (end of a private key, whether it has a body)."""
     end = _find_body_end(text, at)
     tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
     # an ellipsis or a line that is no Base64 cuts the body
@@ -72,25 +72,25 @@ def _find_key_end(text: str, at: int) -> tuple[int, bool]:
 
 
 def _find_body_end(text: str, at: int) -> int:
-    end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
+    end, begun, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
         match = line.match(text, at)
         if not match or match.end() == at:
             return end
         if match["b"]:
-            if not _is_body_line(match["b"], text[match.end() : match.end() + 1], wide):
+            if not _is_body_line(match["b"], text[match.end() : match.end() + 1], begun):
                 return end
-            end, wide = match.end(), True
+            end, begun = match.end(), True
         at = match.end()
 
 
-def _is_body_line(row: str, after: str, wide: bool) -> bool:
-    """Tell whether a line belongs to a key's body.  wide: another came before."""
-    if after in ("_", ":", "(") or (len(row) < 16 and not wide):
+def _is_body_line(row: str, after: str, begun: bool) -> bool:
+    """Tell whether a line is of a private key's body.  begun: it follows another."""
+    if after in ("_", ":", "(") or (len(row) < 16 and not begun):
         return False
     if len(row) >= 40 or row.endswith("="):
         return True
-    return wide and rx(r"[A-Z0-9+/]").search(row) is not None
+    return begun and rx(r"[A-Z0-9+/]").search(row) is not None
 
 
 def _find_body_start(text: str, at: int, floor: int) -> int:
@@ -103,7 +103,7 @@ def _find_body_start(text: str, at: int, floor: int) -> int:
 
 
 def find_by_shape(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find secrets by their surroundings, the rows of `SHAPES`."""
+    """Find secrets by what surrounds them, as the rows of `SHAPES` say."""
     for head, expression in SHAPES:
         judge, kind, reach, *needles = head.split()
         hits = [at for needle in needles for at in places.offsets(needle)]
@@ -164,7 +164,7 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
 
 
 def merge_windows(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
-    """Return the windows around sorted places, overlapping ones merged."""
+    """Return (start, end) around sorted offsets, overlapping windows merged."""
     windows: list[tuple[int, int]] = []
     for at in places:
         if windows and at - back <= windows[-1][1]:

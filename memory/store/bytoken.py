@@ -27,7 +27,7 @@ _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
 class _Prefix(NamedTuple):
-    """A vendor's prefix; body: the expression of a whole token."""
+    """A vendor's prefix.  body: the expression of a whole token."""
 
     prefix: str
     kind: str
@@ -46,7 +46,7 @@ def _prefixes_by_text() -> dict[str, _Prefix]:
 
 @lru_cache(maxsize=1024)
 def _list_rows(prefix: str) -> list[_Prefix]:
-    """Return the rows of a prefix and its shorter ones, longest first."""
+    """Return the rows of a prefix and its beginnings, longest first."""
     rows = _prefixes_by_text()
     beginnings = [prefix[:end] for end in range(len(prefix), 0, -1)]
     return [rows[beginning] for beginning in beginnings if beginning in rows]
@@ -58,7 +58,7 @@ def _prefix_expression() -> str:
 
 
 def _join_runs(text: str, runs: list[tuple[int, str]]) -> MappedText:
-    """Return the distinct runs of a text, a line each."""
+    """Join the distinct runs of a text, one a line."""
     places: dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
@@ -75,7 +75,7 @@ def _join_runs(text: str, runs: list[tuple[int, str]]) -> MappedText:
 
 
 def find_tokens(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each at its first place alone."""
+    """Find tokens, each only at its first place in the text."""
     joined = _join_runs(text, runs)
     done = 0
     prefix = rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression())
@@ -160,7 +160,7 @@ def _match_around(
 
 
 def _find_jwts(text: str, joined: MappedText) -> Iterator[Span]:
-    # Each stretch of their characters is read once, however often "eyJ" occurs in it.
+    # all their characters are read once, however often "eyJ" occurs in them
     done = 0
     for at in map(joined.original_offset, find_offsets(joined.text, "eyJ")):
         if at < done or not at_edge(text, at):
@@ -175,6 +175,7 @@ def _find_jwts(text: str, joined: MappedText) -> Iterator[Span]:
 
 
 def _find_unknown(joined: MappedText) -> Iterator[Span]:
+    """Find random tokens behind the prefix of an unknown vendor."""
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(joined.text):
         words = rx(r"[_\-]").split(match["p"][:-1])

@@ -1,9 +1,8 @@
 """Conversations as records: whether a person edited them, a session's other records, forgotten
 sessions.
 
-A conversation says in `written` what text dayleaf gave it.  With another text it is a person's, and
-left alone from then on.  A session that was forgotten stays so: its conversation is not written
-again, till it is restored.
+`written` says what text dayleaf gave a conversation.  With another text it is a person's, and left
+alone.  A forgotten session stays so: its conversation is not written again until it is restored.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def find_session_records(store: Reader, start: str, archived: bool = False) -> S
 
 
 def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
-    """Log a forgotten session.
+    """Note in the archive's log that a session is forgotten.
 
     id: of its conversation, or "".  hard: nothing of it is kept.
     """
@@ -119,7 +118,7 @@ def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = 
 
 
 def read_forgotten(root: str) -> list[str]:
-    """Return the sessions that a private tier has forgotten."""
+    """Return the ids of a private tier's forgotten sessions."""
     found: list[tuple[str, str]] = []
     for move, reason, session in archive.read_log(root):
         if session:
@@ -130,5 +129,5 @@ def read_forgotten(root: str) -> list[str]:
 
 
 def was_forgotten(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten, and may not be written again."""
+    """Tell whether a session was forgotten and may not be written again."""
     return session in read_forgotten(files.real_path(place.private))

@@ -68,7 +68,7 @@ class MappedText(NamedTuple):
     wide: dict[int, int]
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Map a stretch of this text to the original."""
+        """Return (start, end) in the original of a part of this text."""
         last = end - 1
         return self.original_offset(start), self.original_offset(last) + self.wide.get(last, 1)
 
@@ -78,7 +78,7 @@ class MappedText(NamedTuple):
 
 
 class MappedTextWriter:
-    """Builds a MappedText from copied stretches and decoded characters."""
+    """Builds a MappedText from copied parts and decoded characters."""
 
     def __init__(self, text: str) -> None:
         self.whole = text
@@ -95,7 +95,7 @@ class MappedTextWriter:
             self.length += end - start
 
     def put(self, char: str, start: int, end: int) -> None:
-        """Write one character in place of a stretch."""
+        """Write one character in place of the original's from start to end."""
         self._note_shift(start)
         self.wide[self.length] = end - start
         self.parts.append(char)
@@ -117,7 +117,7 @@ class MappedTextWriter:
 
 
 def decode_disguises(text: str, runs: list[tuple[int, str]]) -> MappedText | None:
-    """Decode the stretches of a text around disguises, None without any."""
+    """Return a text decoded around its disguises, None without any."""
     wraps = dict(_find_wraps(text, runs))
     places = sorted([*wraps, *_find_rare_disguises(text)])
     if not places:
@@ -147,7 +147,7 @@ def _find_rare_disguises(text: str) -> list[int]:
 
 
 def _find_wraps(text: str, runs: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    """Yield each wrapped run's end and its continuation's start."""
+    """Yield (end of a cut run, start of its rest in the next line)."""
     line = rx(NEXT_LINE)
     for at, run in runs:
         end = at + len(run)
@@ -167,9 +167,9 @@ def is_remnant(word: str) -> bool:
 
 
 def _leave_word(text: str, at: int, step: int) -> int:
-    """Move an offset by steps out of its word, at most 120."""
+    """Return an offset moved out of its word, at most 120 characters."""
     for _ in range(120):
-        if not 0 < at < len(text) or text[at - (step < 0)].isspace():
+        if not 0 < at < len(text) or text[at - 1 if step < 0 else at].isspace():
             return at
         at += step
     return at
@@ -207,14 +207,14 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 class DecodedRuns(NamedTuple):
-    """Texts decoded from Base64, joined, with their original stretches."""
+    """Texts decoded from Base64, joined, each with its original (start, end)."""
 
     text: str
     starts: list[int]
     stretches: list[tuple[int, int]]
 
     def origin(self, start: int) -> tuple[int, int]:
-        """Return the original stretch of the text at an offset."""
+        """Return (start, end) in the original of the text at an offset."""
         return self.stretches[bisect_right(self.starts, start) - 1]
 
 
@@ -238,8 +238,9 @@ def decode_base64(runs: list[tuple[int, str]]) -> DecodedRuns:
 
 
 def _decode_run(run: str) -> str:
+    """Return a Base64 run as ASCII text, "" if it is none."""
     try:
-        if not _is_printable(binascii.a2b_base64(run[:16])):
+        if not _is_printable(binascii.a2b_base64(run[:16])):  # cheap: most runs fail here
             return ""
         decoded = binascii.a2b_base64(run + "=" * (-len(run) % 4))
     except binascii.Error:

@@ -9,11 +9,11 @@ done:
      hex","after":"64 hex"}
     {"v":1,"t":…,"run":…,"do":"done"}          or "undone"
 
-into: the id of the record that took this one's place, "" where none did.  before, after: SHA-256 of
-the file; the bytes of before stand in `<private tier>/archive/before/<64 hex>.md` and are believed
-only where their hash is their name.  A run without `done` was cut short; the next one goes on under
-its name.  The journal holds no text of a record; deleted, nothing can be undone, but `dayleaf
-store restore` still brings each record back.
+into: the id of the record that took this one's place, or "".  before, after: SHA-256 of the file;
+the bytes of before stand in `<private tier>/archive/before/<64 hex>.md`, and are believed only
+where their hash is their name.  A run without `done` was cut short; the next one goes on under its
+name.  The journal holds no text of a record.  Without it nothing can be undone, but `dayleaf store
+restore` still brings each record back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JournalStep(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One application of proposals; run: its name; began: ISO 8601."""
+    """One application of proposals.  run: its name.  began: in ISO 8601."""
 
     run: str
     began: str
@@ -100,7 +100,7 @@ def find_last_run(place: Place) -> Run | None:
 
 
 def begin(place: Place, now: float) -> str:
-    """Begin or resume a run, and return its name; raises StoreError, OSError."""
+    """Begin or resume a run and return its name; raises StoreError, OSError."""
     run = find_interrupted_run(place)
     if not run:
         seed = "%s %d" % (clock.iso(now), len(read_runs(place)))
@@ -110,7 +110,7 @@ def begin(place: Place, now: float) -> str:
 
 
 def find_interrupted_run(place: Place) -> str:
-    """Return the newest run's name if interrupted, else ""; raises StoreError."""
+    """Return the newest run's name if cut short, else ""; raises StoreError."""
     known = read_runs(place)
     return known[-1].run if known and not known[-1].done else ""
 

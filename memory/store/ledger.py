@@ -8,23 +8,23 @@ and in the global tier:
      hex>","prompt":"<8 hex>"}
 
     use    what the record names was then used in the turn that it was shown in (knowledge/usage.py)
-    up     it helped, somebody said       down   it misled       again   the same was learned once
-                                                                 more
+    up     it helped, somebody said
+    down   it misled
+    again  the same was learned once more
 
-`session` and `prompt` are the first 8 hex digits of the SHA-256 of the host's ids; `session` is ""
-outside a session, `prompt` is missing where no prompt brought the record.  A session counts once
-for each word of a record but `use`.  A line of another version or with another event is kept and
-passed over.  Lines count in the order of the file, so a clock that jumps harms nothing.
+`session` and `prompt` are 8 hex digits of the SHA-256 of the host's ids; `session` is "" outside a
+session, `prompt` is missing where none brought the record.  A session counts once for each word of
+a record but `use`.  A line of another version or event is kept and passed over.  Lines count in the
+file's order: a clock that jumps harms nothing.
 
 Derived, in the cache of the workspace and in `cache/global`:
 
     ledger.json  the snapshot, version 1, two lines: the SHA-256 of the second, which is
-                 {"v":1,"offset":bytes folded,"seal":[inode, SHA-256 of both ends of
-                  them],"passed":…,"torn":…,
-                 "rows":{id:[uses, up, down, again, instant of the last use, sessions that had their
-                 say]}} (of these the word, as U, D or A, and the 8 hex digits, run together)
-    misled       ids of records whose failures outweigh their successes, those of what was merged
-                 into them included, one a line: what the hooks read
+        {"v":1,"offset":bytes folded,"seal":[inode, SHA-256 of both ends of them],"passed":…,
+        "torn":…,"rows":{id:[uses, up, down, again, instant of the last use, sessions that had their
+        say]}} (of these the word, as U, D or A, and the 8 hex digits, run together)
+    misled  ids of records whose failures outweigh their successes, those of what was merged into
+        them included, one a line: what the hooks read
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memory.store import archive
 
 NAME = "ledger.jsonl"
 EVENTS = ("use", "up", "down", "again")
-SNAPSHOT_EVERY = 1 << 16  # new bytes from which a snapshot is written: 600 lines, folded in 1 ms
+SNAPSHOT_EVERY = 1 << 16  # new bytes from which a snapshot is written: 600 lines
 # bytes read at once, and of each end of the counted bytes that are sealed
 BLOCK, END = 1 << 22, 1 << 12
 SESSIONS = 64  # of a record whose outcomes are remembered, so that each counts once
@@ -52,7 +52,7 @@ Row = list[Any]  # uses, up, down, again, instant of the last use, sessions that
 
 
 class Ledger(NamedTuple):
-    """A ledger's file, the directory of its derived files, its tiers."""
+    """A ledger's paths: its file, the folder of derived files, its tiers."""
 
     path: str
     cache: str
@@ -105,7 +105,8 @@ def ledgers(place: Place) -> tuple[Ledger, Ledger]:
 
 def find_ledger(place: Place, name: str) -> Ledger:
     """Return the ledger that counts the uses of a record."""
-    return ledgers(place)[name[:2] == GLOBAL + "/"]
+    own, everyone = ledgers(place)
+    return everyone if name.startswith(GLOBAL + "/") else own
 
 
 def hash_id(identity: str) -> str:
@@ -120,13 +121,7 @@ def append_event(
 
     session, prompt: the host's ids, "" for none.
     """
-    line = {
-        "v": 1,
-        "t": clock.iso(now),
-        "id": id,
-        "event": event,
-        "session": hash_id(session),
-    }
+    line = {"v": 1, "t": clock.iso(now), "id": id, "event": event, "session": hash_id(session)}
     if prompt:
         line["prompt"] = hash_id(prompt)
     try:
@@ -157,7 +152,7 @@ def read_uses(ledger: Ledger) -> Iterator[dict[str, Any]]:
 
 
 def _find_uses(ledger: Ledger, mark: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the uses in a ledger whose lines contain some bytes."""
+    """Yield the uses in a ledger whose lines contain `mark`."""
     for block in _read_blocks(ledger.path, 0):
         if mark in block:
             lines = b"\n".join(line for line in block.split(b"\n") if mark in line)
@@ -200,7 +195,7 @@ def count_all(ledger: Ledger) -> Tally:
 def add_to_successors(
     found: Tally, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
 ) -> Tally:
-    """Return a tally with merged records' counts added to their successors.
+    """Return a tally with merged records counted for their successors.
 
     stands: tells whether a record is in the store, and so counts for itself, whatever a log says.
     """
@@ -221,7 +216,7 @@ def add_to_successors(
 def sum_tallies(
     tallies: Iterable[Mapping[str, Tally]], ids: Iterable[str]
 ) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
-    """Return (uses, (successes, failures)) of records, by id, without zeros.
+    """Return the uses and the (successes, failures) of records by id, without zeros.
 
     tallies: by the path of their ledger; a ledger in several of them counts once.
     """
@@ -297,7 +292,7 @@ def _read_snapshot(ledger: Ledger) -> Tally | None:
 
 
 def _seal(path: str, offset: int) -> list[Any]:
-    """Return the inode and SHA-256 of a ledger's counted ends."""
+    """Return a ledger's inode and the SHA-256 of its counted ends."""
     fd = files.open_read(path)
     try:
         ends = (
@@ -334,7 +329,7 @@ def _count_lines(rows: dict[str, Row], found: Iterable[tuple[bytes, bytes, bytes
         vote = (event[:1].upper() + session).decode("ascii", "replace")
         if not session or vote not in row[5]:
             row[EVENTS.index(event.decode("ascii"))] += 1
-            row[5] = (row[5] + vote)[-9 * SESSIONS :] if session else row[5]
+            row[5] = (row[5] + vote)[-9 * SESSIONS :] if session else row[5]  # of 9 characters
 
 
 def _parse_lines(block: bytes) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], int, int]:

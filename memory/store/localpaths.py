@@ -12,7 +12,7 @@ from memory.core.layout import Place
 _WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"
 _HOST = r"(?!(?:server|host|hostname|computer)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+"
 REST, FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
-# What leads to a home or a disk.  A lower case tells a route, `GET /users/42`, from a folder.
+# What leads to a home or a disk.  `GET /users/42` is a route, no folder.
 _PRIVATE = "|".join(
     (
         FREE
@@ -31,12 +31,13 @@ _PRIVATE = "|".join(
         r"file:///\S+",
     )
 )
-# `\\srv\share`, the same with its backslashes doubled as in a string, and `smb://srv/share`.
+# `\\srv\share`, also with doubled backslashes, and `smb://srv/share`.
 _NETWORK = re.compile(
     r"(?<![\w\\:])(?:\\\\%s\\[\w$.-]{2,}|\\{4}%s\\\\[\w$.-]{2,}|(?:smb|cifs|afp|nfs)://%s/)%s"
     % (_HOST, _HOST, _HOST, REST),
     re.I,
 )
+_WITHOUT = "say it without the path"
 
 
 class LocalPath(NamedTuple):
@@ -57,19 +58,12 @@ def find(text: str, place: Place) -> Iterator[LocalPath]:
     paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE), re.I)
     for hit in paths.finditer(text):
         below = hit[0][len(place.root) + 1 :] if hit[0].startswith(place.root + "/") else ""
-        yield LocalPath(
-            line_number(text, hit),
-            "a path of this machine (%s)" % hit[0][:60].rstrip(".,;:"),
-            "write it relative to the repository: %s" % below
-            if below
-            else "say it without the path",
-        )
+        what = "a path of this machine (%s)" % hit[0][:60].rstrip(".,;:")
+        relative = "write it relative to the repository: %s" % below
+        yield LocalPath(line_number(text, hit), what, relative if below else _WITHOUT)
     for hit in _NETWORK.finditer(text):
-        yield LocalPath(
-            line_number(text, hit),
-            "a file share of your network (%s)" % hit[0][:60],
-            "say it without the path",
-        )
+        what = "a file share of your network (%s)" % hit[0][:60]
+        yield LocalPath(line_number(text, hit), what, _WITHOUT)
 
 
 def line_number(text: str, hit: re.Match[str]) -> int:

@@ -20,7 +20,7 @@ from memory.store.secretlabels import NO_VALUE, OTHER, PASSPHRASE, PIN
 from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, TICKET, WORDY, Span, rx
 
 TREES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "secrettrees.json")
-BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines around a label that may hold its secret
+BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines around a label, for its secret
 CLOSE = 60  # characters between labels; of closer ones the stronger counts
 WEAK = 16  # characters of a random word that a mere `key` may name
 SHORTEST = 4  # characters of a word
@@ -87,7 +87,7 @@ class Label(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A word and its nearest label.  before: the word stands first."""
+    """A word and its nearest label.  before: the word stands before it."""
 
     start: int
     word: str
@@ -166,7 +166,7 @@ def _word_pattern(piece: str) -> str:
 
 
 def _find_same_place(line: str, form: tuple[str, str]) -> tuple[int, int] | None:
-    """Find the word between the same signs in a line, or None."""
+    """Find the word between the same signs in another line, or None."""
     for match in rx(r"[^\s\"'`,;|()\[\]]{4,64}").finditer(line):
         for low in {match.start(), match.start() + match[0].rfind(":") + 1}:
             if (_word_pattern(line[:low]), _word_pattern(line[match.end() :])) == form:
@@ -222,6 +222,7 @@ def _is_word_for_number(around: str) -> bool:
 
 
 def _is_overruled(text: str, labels: Sequence[Label], number: int) -> bool:
+    """Tell whether a stronger label close to a weak one counts instead."""
     label = labels[number]
     if label.tier != "weak":
         return False
@@ -255,7 +256,7 @@ def _end_of_reach(text: str, at: int, border: int) -> int:
 
 
 def _find_words(text: str, low: int, high: int) -> list[tuple[int, str]]:
-    """Return (start, word) of a stretch's words, brackets removed."""
+    """Return (start, word) of the words from `low` to `high`, without brackets."""
     end = high
     if text[high - 1] > " " and text[high : high + 1] > " ":
         whole = rx(REST).match(text, high)
@@ -287,7 +288,7 @@ def _split_words(piece: str, low: int, high: int) -> tuple[tuple[int, str], ...]
 
 
 def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
-    """Tell whether digits may be a label's PIN.  A year is none."""
+    """Tell whether digits may be a label's PIN; a year may not."""
     if not 4 <= len(digits) <= 8 or len(digits) == 4 and digits[:2] in ("19", "20"):
         return False
     between = text[min(label.end, start) : max(label.start, start)]
@@ -295,7 +296,7 @@ def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
 
 
 def is_candidate(start: int, word: str, label: Label, text: str) -> bool:
-    """Tell whether a word may be a label's secret.  A number must be close."""
+    """Tell whether a word, or a close number, may be a label's secret."""
     if word.isdigit():
         return _is_pin(start, word, label, text)
     if len(word) < 5 or not _is_secret_shape(word):
@@ -311,7 +312,6 @@ def is_candidate(start: int, word: str, label: Label, text: str) -> bool:
 
 
 def _is_letters_secret(word: str) -> bool:
-    """Tell whether a word of letters only may be a secret."""
     if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
         return surprise(word)[1] > 5 and not is_identifier(word)
     return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
@@ -400,7 +400,7 @@ def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
 
 
 def _is_wrapped(gap: str, word: str) -> bool:
-    """Tell whether a label only goes on in a random word's line."""
+    """Tell whether a label's phrase ends in a random word's line."""
     return is_random(word, 8) and word.isalnum() and rx(WRAPPED).match(gap) is not None
 
 
@@ -418,8 +418,9 @@ Lines = dict[tuple[int, int], _LineTraits]
 
 
 def _measure_line(text: str, start: int, end: int, lines: Lines) -> tuple[int, _LineTraits]:
-    """Return the start and traits of the line around a stretch."""
+    """Return (start, traits) of the line around a part of the text."""
     low, high = max(0, start - AROUND), end + AROUND
+    # rounded: neighbouring words share what `lines` holds
     low -= low % (AROUND // 2)
     high += -high % (AROUND // 2)
     low = text.rfind("\n", low, start) + 1 or low

@@ -7,12 +7,11 @@
 
 Each may do what those below may.  A session reads and suggests: it names no program, writes as
 nobody else, reads no file outside the project into the store, and approves, configures, restores,
-redacts and archives nothing.  What a repository may set is `config.PROJECT_KEYS`; what a backup may
-not bring along by itself is `config.USER_ONLY_KEYS`, and a session's environment is no place for
-these keys either, since a repository's settings fill it.
+redacts and archives nothing.  What a repository may set is `config.PROJECT_KEYS`; what neither a
+backup nor a session's environment, which a repository's settings fill, may set is
+`config.USER_ONLY_KEYS`.
 
-A verb, a word behind it, or an option without a row here is refused to all but a person; a test
-wants a row for each.
+A verb, a word behind it, or an option without a row here is refused to all but a person.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class Permission(NamedTuple):
     """The permissions of a verb.
 
     least: the least trusted caller that may run it.  free: options for all of them.  typed,
-    person: options for more trusted callers; `--option=value` counts before `--option`.  inside:
-    options, or `WORDS` for the words, whose paths must lie in the project in a session.  paths: a
-    first word whose other words are such paths.  words: callers by first word, where not `least`.
+    person: options for more trusted callers; `--option=value` before `--option`.  inside: options,
+    or `WORDS` for the words, whose paths must lie in the project.  paths: a first word whose other
+    words are such paths.  words: callers by first word, where not `least`.
     """
 
     least: str
@@ -248,6 +247,7 @@ def explain_refusal(
 
 
 def _list_paths(row: Permission, words: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """Return the paths in a call that must lie in the project."""
     paths = [value for option, value in given.items() if option in row.inside.split()]
     if "WORDS" in row.inside.split():
         return [*paths, *words]

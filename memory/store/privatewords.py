@@ -36,8 +36,8 @@ def extract_words(texts: Iterable[str]) -> set[str]:
 
 
 def make_mask(words: Iterable[str], salt: str) -> Callable[[str], str]:
-    """Return a function that replaces each word by a marker."""
-    # one search for all words: its cost in a text does not grow with their number
+    """Return a function that masks each of the words in a text."""
+    # one search for all words: its cost does not grow with their number
     forms = sorted({"\n".join(_lower(word).split()) for word in words} - {""})
     sure = [form for form in forms if len(form.encode("utf-8", "replace")) >= SURE]
     short = [form for form in forms if len(form.encode("utf-8", "replace")) < SURE]

@@ -58,7 +58,7 @@ def run(
     limit: int,
     stop: threading.Event | None = None,
 ) -> ProcessResult:
-    """Run a command and kill its process group; raises OSError, ValueError.
+    """Run a command and return its result; raises OSError, ValueError.
 
     argv: argv[0] absolute.  seconds: its deadline.  folder: its working directory; "" for an empty
     one, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends it, set by
@@ -78,7 +78,8 @@ def run(
 
     folder = folder or scratch
     try:
-        done = stream(argv, subprocess.PIPE, seconds, env, folder, collect, stop, stdin, 0.0)
+        pipe = subprocess.PIPE
+        done = stream(argv, pipe, seconds, env, folder, collect, stop, data=stdin, grace=0.0)
         return done._replace(out=bytes(printed[1]), err=bytes(printed[2]), full=full.is_set())
     finally:
         if scratch:
@@ -96,11 +97,11 @@ def stream(
     data: bytes = b"",
     grace: float = GRACE,
 ) -> ProcessResult:
-    """Run a command and pass its output on; raises OSError, ValueError.
+    """Run a command and pass its output to `tell`; raises OSError, ValueError.
 
     stdin: a descriptor, or subprocess.DEVNULL; subprocess.PIPE for `data`.  seconds: its deadline,
-    at which the group is asked to end, and killed `grace` seconds later.  tell: gets 1 (stdout) or
-    2 (stderr) and bytes; True ends the command.  stop: ends it as the deadline does.
+    when the group is asked to end; it is killed `grace` seconds later.  tell: gets 1 (stdout) or 2
+    (stderr) and bytes; True ends the command.  stop: ends it as the deadline does.
     """
     process = subprocess.Popen(
         list(argv),
@@ -129,7 +130,7 @@ def stream(
     finally:
         _kill_group(process)
     for thread in readers:
-        # a child that left the group may still hold the pipe: what has come by now is all there is
+        # a child that left the group may keep the pipe open: what has come by now is all
         thread.join(2.0)
     return ProcessResult(process.returncode, b"", b"", False, in_time)
 

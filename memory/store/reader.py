@@ -60,7 +60,7 @@ class Unreadable(StoreError):
 
 
 class _NameMatches(NamedTuple):
-    """Records by how a text names them.
+    """Records grouped by how a text names them.
 
     exact, stems, starts: by id or name, by file name, by an id's prefix, each with its time.
     known: names of the others and of `starts`, by id.  called: (score, id, name) of the others.
@@ -83,13 +83,11 @@ def score_name(record: Record, text: str) -> int:
     if not key:
         return 0
     path = record.meta.get("path") if record.kind == "resource" else None
-    if any(
-        key == " ".join(compose(title).lower().split()) for title in (record.title, *record.aliases)
-    ):
+    titles = (record.title, *record.aliases)
+    if any(key == " ".join(compose(title).lower().split()) for title in titles):
         return 3
-    if isinstance(path, str) and ("/" + compose(path)).endswith(
-        "/" + text.removeprefix("./").lstrip("/")
-    ):
+    end = "/" + text.removeprefix("./").lstrip("/")
+    if isinstance(path, str) and ("/" + compose(path)).endswith(end):
         return 2
     file = writer.bare_stem(compose(record.name.rpartition("/")[2]))
     return int(file.lower() == key.removesuffix(".md"))
@@ -103,6 +101,7 @@ def _is_path_below(name: str) -> bool:
 
 
 def _best_matches(called: list[tuple[int, str, str]]) -> dict[str, str]:
+    """Return the names of the best matches above 0, by id."""
     best = max((score for score, _, _ in called), default=0)
     return {id: name for score, id, name in called if score == best > 0}
 
@@ -119,7 +118,7 @@ class Reader:
         self.skipped: list[SkippedFile] = []
         self.duplicates: dict[str, list[str]] = {}
         self.roots = {letter: files.real_path(root) for letter, root in place.tiers()}
-        # A cloned repository whose .dayleaf points elsewhere would pass off other files as shared.
+        # a clone whose .dayleaf points elsewhere would pass off other files as shared
         if SHARED in self.roots and not files.is_inside(place.shared, place.root):
             del self.roots[SHARED]
 
@@ -128,25 +127,18 @@ class Reader:
     ) -> Iterator[str]:
         """Yield the names of all record files, sorted; fills `skipped`.
 
-        kinds: only those in the folders of some kinds.  walked: a fresh listing of the place, if
-        any.
+        kinds: only those in the folders of some kinds.  walked: a fresh listing of the place.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
-        self.skipped = [
-            SkippedFile(name, 0, reason, remedy) for name, reason, remedy in walked.left
-        ]
-        yield from sorted(name for name, _, _, _ in walked.found)
+        self.skipped = [SkippedFile(name, 0, *why) for name, *why in walked.left]
+        yield from sorted(name for name, *_ in walked.found)
 
     def each(self, kinds: Sequence[str] | None = None) -> Iterator[Record]:
         """Yield all readable records of some kinds in the order of names."""
-        folders = (
-            None
-            if kinds is None
-            else [kind for kind in KINDS if kind not in DATED_KINDS or kind in kinds]
-        )
-        return self.each_by(
-            self.read, self.names(folders), lambda record: kinds is None or record.kind in kinds
-        )
+        if kinds is None:
+            return self.each_by(self.read, self.names())
+        folders = [kind for kind in KINDS if kind not in DATED_KINDS or kind in kinds]
+        return self.each_by(self.read, self.names(folders), lambda record: record.kind in kinds)
 
     def each_by(
         self,
@@ -243,9 +235,9 @@ class Reader:
     def _suggest_similar(self, text: str) -> str:
         from difflib import get_close_matches
 
-        titles = (
-            {compose(record.title).lower(): record for record in self.each()} if " " in text else {}
-        )
+        if " " not in text:
+            return ""
+        titles = {compose(record.title).lower(): record for record in self.each()}
         near = [titles[title] for title in get_close_matches(text.lower(), titles, 3)]
         return "".join("\nnearest: %s %s" % (record.id, record.title[:80]) for record in near)
 
@@ -255,15 +247,13 @@ class Reader:
         archived = [] if named else match_ids(text, self.away())
         if len(archived) != 1:
             return StoreError(format_not_found("record", text, named or stems, known, LISTED))
-        kept = self.successors().get(archived[0])
+        id, shown = archived[0], text[:80]
+        kept = self.successors().get(id)
         if kept:
-            return StoreError(
-                "'%s' was merged into %s; use that, or `dayleaf store restore %s`"
-                % (text[:80], kept, archived[0])
-            )
-        return StoreError(
-            "'%s' is archived; `dayleaf store restore %s` brings it back" % (text[:80], archived[0])
-        )
+            merged = "'%s' was merged into %s; use that, or `dayleaf store restore %s`"
+            return StoreError(merged % (shown, kept, id))
+        away = "'%s' is archived; `dayleaf store restore %s` brings it back"
+        return StoreError(away % (shown, id))
 
     def find_archived(self, text: str) -> Record:
         """Find an archived record by its id, a prefix, or its title.  Raises StoreError."""
@@ -316,18 +306,9 @@ class Reader:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
-        logs = ["%s/archive/log.jsonl" % root for root in self.roots.values()]
-        raise StoreError(
-            format_not_found(
-                "archived record",
-                text,
-                found,
-                away,
-                "what is archived: " + ", ".join(filter(files.exists, logs))
-                if away
-                else "nothing is archived yet",
-            )
-        )
+        logs = filter(files.exists, (root + "/archive/log.jsonl" for root in self.roots.values()))
+        advice = "what is archived: " + ", ".join(logs) if away else "nothing is archived yet"
+        raise StoreError(format_not_found("archived record", text, found, away, advice))
 
     def _match_archived_names(self, text: str, away: dict[str, tuple[str, Move]]) -> dict[str, str]:
         called: list[tuple[int, str, str]] = []
@@ -352,7 +333,7 @@ class Reader:
         ):
             shown = name[:200].replace("\0", "?")
             raise Unreadable(shown, 0, "not the name of a record", "name it as `recall` does")
-        return self.roots[parts[0]], parts[1 + added :]
+        return self.roots[parts[0]], parts[2 if added else 1 :]
 
     def _read_bytes(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         root, parts = self._split_name(name)
@@ -369,16 +350,15 @@ class Reader:
             raise Unreadable(name, 0, "no such record", LISTED) from None
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
-            raise Unreadable(
-                name, 0, reason, "mend its permissions or move it out of the store"
-            ) from None
+            remedy = "mend its permissions or move it out of the store"
+            raise Unreadable(name, 0, reason, remedy) from None
 
 
 def open_beneath(root: str, parts: list[str]) -> int:
     """Open a regular file below a real directory, following no outward link.
 
-    Each part is opened relative to the part before, since a checked path could be swapped before it
-    is opened.  Raises OSError.
+    Each part is opened relative to the one before: a checked path could be swapped meanwhile.
+    Raises OSError.
     """
     path = root + "/" + "/".join(parts)
     is_safe = os.open in os.supports_dir_fd
@@ -406,6 +386,7 @@ def open_beneath(root: str, parts: list[str]) -> int:
 
 
 def _is_folder(name: str) -> bool:
+    """Tell whether a tier may have a folder of this name."""
     if name in FOLDERS.values():
         return True
     from memory.store import archive
@@ -430,27 +411,23 @@ def format_not_found(
 ) -> str:
     """Return the message for a text that names no record.
 
-    what: the noun, such as "record".  started: ids that start with the text.  ids: all ids, of
-    which those one typo away are suggested.  otherwise: the advice where none is near.
+    what: the noun, such as "record".  started: ids that start with the text.  ids: all; those one
+    typo away are suggested.  otherwise: the advice where none is near.
     """
     if len(started) > 1:
         more = " and %d more" % (len(started) - 3) if len(started) > 3 else ""
         return "'%s' could be %s%s; give more of it" % (text[:80], ", ".join(started[:3]), more)
     near = [id for id in ids if is_typo(text, id)][:3]
-    return "no %s '%s'; %s" % (
-        what,
-        text[:80],
-        "did you mean %s?" % ", ".join(near) if near else otherwise,
-    )
+    advice = "did you mean %s?" % ", ".join(near) if near else otherwise
+    return "no %s '%s'; %s" % (what, text[:80], advice)
 
 
 def is_typo(typed: str, id: str) -> bool:
     """Tell whether a text is a long enough id with one typo."""
-    if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
+    shorter = min(len(typed), len(id))
+    if shorter < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False
-    start = next(
-        (at for at, (a, b) in enumerate(zip(typed, id)) if a != b), min(len(typed), len(id))
-    )
+    start = next((at for at in range(shorter) if typed[at] != id[at]), shorter)
     rest, wanted = typed[start:], id[start:]
     return (
         rest[1:] == wanted[1:]  # a wrong letter

@@ -1,32 +1,27 @@
 """Redaction: removes secrets and private parts from texts before anything is written.
 
-Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`; the code only
-dispatches.  Six kinds of evidence:
+Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`.  Six kinds of
+evidence:
 
-    tokens      a literal prefix no other text has, then the token's whole character class
-                (`bytoken`)
-    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end
-                (`byshape`)
-    shapes      structure around a value: URL userinfo, headers, cookies, options of programs, key
-                files (`byshape`)
-    names       `name = value` in any syntax, through a filter against placeholders and code
-                (`byname`)
-    labels      a word for a secret, and a value within eight lines: cells, phrases, codes by their
-                structure (`bylabel`), a single word by its likelihood (`nearlabel`)
-    runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
+    tokens  a literal prefix no other text has, then the token's character class (`bytoken`)
+    blocks  private keys: PEM, PGP, SSH, PuTTY; with gutters, escapes, cut at either end (`byshape`)
+    shapes  structure around a value: URL userinfo, headers, cookies, options, key files (`byshape`)
+    names   `name = value` in any syntax, but for placeholders and code (`byname`)
+    labels  a word for a secret, and a value within eight lines: cells, phrases, codes by their
+            structure (`bylabel`), a single word by its likelihood (`nearlabel`)
+    runs    random characters right after the name of a vendor or of a credential (`byname`)
 
 A text is searched as it stands, and once more with its disguises decoded (`disguise`).  A token, a
-key or a random-looking value is removed at every place, and changed stretches are searched again
-until nothing more is found: redacting twice changes nothing.
+key or a random value is removed at every place, and changed parts are searched again until nothing
+more is found: redacting twice changes nothing.
 
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to
 tell two secrets apart and nothing of the value.
 
 Cost: all words are searched at once (`WordOffsets`), prefixes in runs of 16 and more token
-characters; an expression reads a bounded stretch per hit, equal surroundings are judged once.  A
-text that takes too long is withheld as a whole: `[redacted:unread#a1f3]`.
-Known misses: passwords of letters only, UUIDs without a name, a value more than eight lines or 420
-characters behind its label, a password that reads as a word where it stands without its label.
+characters; equal surroundings are judged once.  A text that takes too long is withheld as a whole:
+`[redacted:unread#a1f3]`.
+Known misses: passwords of letters only, UUIDs without a name, a value far behind its label.
 """
 
 from __future__ import annotations
@@ -83,7 +78,7 @@ class FoundSecret(NamedTuple):
 
 
 class Redacted(NamedTuple):
-    """A redacted text and its secrets in order.  values: their markers."""
+    """A redacted text and its secrets in order.  values: each secret's marker."""
 
     text: str
     found: tuple[FoundSecret, ...]
@@ -110,8 +105,8 @@ def redact(
     """Replace every secret in a text by a marker.
 
     allow: exact strings that may stay.  salt: of the store, so that tags of two stores differ.
-    seconds: of CPU, after which the whole text is withheld; by default 1 and 1 more for each
-    100,000 characters.
+    seconds: of CPU, after which the whole text is withheld; by default 1 for each 100,000
+    characters, and 1 more.
     """
     # CPU time of this thread: no note is lost on a busy machine.
     end = time.thread_time() + (1 + len(text) / 100_000 if seconds is None else seconds)
@@ -135,6 +130,7 @@ def find_secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> dict[s
 
 
 def format_marker(kind: str, value: str, salt: str = "") -> str:
+    """Return `[redacted:<kind>#<4 hex digits>]`, a form that slices rely on."""
     digest = files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))
     return "[redacted:%s#%s]" % (kind, digest[:4])
 
@@ -173,8 +169,8 @@ def _redact_repeatedly(
 def strip_private(text: str) -> str:
     """Remove <private>…</private> parts with their tags.
 
-    In any case, with attributes, spaces, nesting, escaped tags, invisible characters in the name;
-    an unclosed part ends with the text.
+    In any case, with attributes, spaces, nesting, escapes, invisible characters; an unclosed part
+    ends with the text.
     """
     for _ in range(3):
         spans = _find_private_spans(text)
@@ -212,6 +208,8 @@ def _find_private_tags(text: str, lower: str) -> Iterator[re.Match[str]]:
 
 
 def _private_spans(text: str, lower: str, mentions: str = "") -> list[tuple[int, int]]:
+    """Return the spans of private parts.  mentions: a sign before mere mentions."""
+
     def is_mentioned(at: int) -> bool:
         return bool(mentions) and text[at - 1 : at] == mentions
 
@@ -250,12 +248,13 @@ def _strip_invisible(text: str) -> disguise.MappedText:
 
 
 def _map_to_plain(visible: disguise.MappedText, places: list[int]) -> list[int]:
+    """Return where offsets of the original stand in the visible text."""
     ends = [at + gone for at, gone in zip(visible.at, visible.gone)]
     return [max(0, place - visible.gone[bisect_right(ends, place) - 1]) for place in places]
 
 
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> list[Span]:
-    """Find secrets in a text, after `2 - deep` decodings at most."""
+    """Find secrets in a text, and in what it disguises.  deep: decodings so far."""
     if not NARROW.keys().isdisjoint(map(ord, set(beyond_ascii(text)))):
         text = text.translate(NARROW)
     runs = _find_runs(text)
@@ -274,7 +273,7 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> list[Span]:
 
 
 def _find_near(text: str, places: list[int], tick: Callable[[], None]) -> list[Span]:
-    """Find secrets around some places of a text."""
+    """Find secrets within NEAR characters of some offsets."""
     near = merge_windows(places, NEAR, NEAR)
     if sum(end - start for start, end in near) > len(text) / 2:
         return _find(text, tick)
@@ -288,9 +287,9 @@ def _find_near(text: str, places: list[int], tick: Callable[[], None]) -> list[S
 
 
 def _find_runs(text: str) -> list[tuple[int, str]]:
-    """Find the long runs of token characters; words are skipped."""
+    """Return (offset, text) of long runs of token characters, words skipped."""
     digit = rx(r"\d").search
-    # one byte a character: a run is found ten times as fast as by an expression
+    # one byte a character: ten times as fast as an expression
     mask = text.encode("ascii", "replace").translate(RUN_MASK) + b" "
     runs, at = [], mask.find(LONG_RUN)
     while at >= 0:
@@ -354,21 +353,20 @@ def _merge_spans(text: str, spans: list[Span], allow: Sequence[str]) -> list[Spa
     rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
     for start, before_end, rank, kind in rows:
         end = -before_end
-        if allow and any(
-            text.find(a, max(0, end - len(a)), start + len(a)) >= 0
-            for a in allow
-            if len(a) >= end - start
-        ):
+        long = [allowed for allowed in allow if len(allowed) >= end - start]
+        # one of them covers the span
+        if any(text.find(a, max(0, end - len(a)), start + len(a)) >= 0 for a in long):
             continue
         if joined and start < joined[-1][1]:
-            a, b, other, best = joined[-1]
-            joined[-1] = (a, max(b, end), kind if rank < best else other, min(rank, best))
+            low, high, other, best = joined[-1]
+            joined[-1] = (low, max(high, end), kind if rank < best else other, min(rank, best))
         else:
             joined.append((start, end, kind, rank))
-    return [(a, b, kind) for a, b, kind, _ in joined]
+    return [span[:3] for span in joined]
 
 
 def _find_heads(text: str, heads: Collection[str]) -> list[int]:
+    """Return where one of some beginnings of 6 characters stands."""
     if len(heads) < 50:  # a search for each costs less than testing every offset
         return sorted(at for head in heads for at in find_offsets(text, head))
     return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]
@@ -383,7 +381,7 @@ def _kinds_by_form(text: str, spans: list[Span]) -> dict[str, str]:
 
 
 def _add_occurrences(text: str, spans: list[Span], allow: Sequence[str]) -> list[Span]:
-    """Add every other place of the secrets found."""
+    """Add the spans of all other places of the secrets found."""
     kinds = _kinds_by_form(text, spans)
     lengths: dict[str, set[int]] = {}
     for value in kinds:
@@ -406,7 +404,7 @@ def _is_common(value: str) -> bool:
 
 
 def _is_unmistakable(value: str) -> bool:
-    """Tell whether a value is a secret at any place."""
+    """Tell whether a value is a secret wherever it stands."""
     return (
         is_random(value, 8)
         or rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256]) is not None
@@ -434,9 +432,8 @@ def _spell_variants(value: str, kind: str) -> Iterator[str]:
 
 
 def _is_separate_word(text: str, start: int, end: int) -> bool:
-    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()) or at_edge(
-        text, start
-    )
+    is_joined = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+    return not is_joined or at_edge(text, start)
 
 
 def _exclude_markers(spans: list[Span], text: str) -> list[Span]:
@@ -461,9 +458,9 @@ def _exclude_markers(spans: list[Span], text: str) -> list[Span]:
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a nested value without private parts and secrets.
 
-    value: of texts, lists and mappings.  salt: of the tags.  All texts are searched together, so a
-    secret of one is removed from the others.  A label reaches into the following texts of a list,
-    into a mapping's value only from its own keys.
+    value: of texts, lists and mappings.  All texts are searched together: a secret of one is
+    removed from the others.  A label reaches into the following texts of a list, into a mapping's
+    value only from its own keys.
     """
     public = [strip_private(text) for text, _ in _list_texts(value)]
     texts, value = public, _replace_texts(value, iter(public))
@@ -474,7 +471,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
         given = [(_mark_sure(text, named), alone) for text, alone in _list_texts(marked)]
         texts = [text for text, _ in given]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
-        # An open PEM block runs to the end and swallows the separators: then one by one.
+        # an open PEM block swallows the separators: then one by one
         if len(joined) != len(texts):
             joined = [redact(text, allow, salt).text for text in texts]
         elif any(alone and redacted != text for (text, alone), redacted in zip(given, joined)):
@@ -484,7 +481,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
 
 
 def _mark_named(value: Any, allow: Sequence[str], salt: str, named: dict[str, str]) -> Any:
-    """Replace the secrets that mappings name by their keys.  named: they and their markers."""
+    """Replace the secrets that keys of mappings name; add them to `named`."""
     if isinstance(value, (list, tuple)):
         return [_mark_named(item, allow, salt, named) for item in value]
     if not isinstance(value, Mapping):
@@ -501,7 +498,7 @@ def _mark_named(value: Any, allow: Sequence[str], salt: str, named: dict[str, st
 
 
 def _list_words(value: Any) -> Iterator[str]:
-    """Yield the keys of a nested mapping, and its texts of one word."""
+    """Yield a nested mapping's keys, and its texts of one word."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
@@ -534,7 +531,7 @@ def _mark_values(text: str, found: Mapping[str, str]) -> str:
 
 
 def _mark_sure(text: str, named: Mapping[str, str]) -> str:
-    """Replace the named secrets that are ones at any place."""
+    """Replace the named secrets that are secrets wherever they stand."""
     sure = (s for s, mark in named.items() if any(_spell_variants(s, mark[10:-6])))
     return _mark_values(text, {secret: named[secret] for secret in sure})
 
@@ -571,7 +568,7 @@ _OURS = ("conversation", "created", "id", "kind", "links", "session", "source", 
 
 
 def is_captured(record: Record) -> bool:
-    """Tell whether capture wrote and cleaned all of a record.  Shared ones may lie."""
+    """Tell whether capture wrote and cleaned all of an unshared record."""
     captured = record.source == "auto" and record.tier in ("p", "g")
     return captured and writer.is_sealed(record.name, record.meta, record.body)
 
@@ -621,14 +618,12 @@ def _added_lines(before: bytes, after: bytes) -> bytes:
     fresh = [number for number, row in enumerate(rows) if row not in known]
     if 2 * len(fresh) > len(rows):
         return after
-    parts = [
-        b"\n".join(rows[max(0, low) : high]) for low, high in merge_windows(fresh, AROUND, AROUND)
-    ]
-    return SEAM.encode("ascii").join(parts)
+    windows = merge_windows(fresh, AROUND, AROUND)
+    return SEAM.encode("ascii").join(b"\n".join(rows[low:high]) for low, high in windows)
 
 
 def _list_texts(value: Any, alone: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield a nested value's texts, and whether a mapping holds each."""
+    """Yield (text, whether a mapping holds it) of a nested value's texts."""
     if isinstance(value, str):
         yield value.replace("\0", "").replace("\x1e", " "), alone
     elif isinstance(value, Mapping):

@@ -1,14 +1,13 @@
 """The one place that starts git, so that no repository's configuration can run a program.
 
 What `.git/config` names (filters, signature programs, text conversions, monitors, hooks, pagers,
-editors, aliases, ssh commands, credential helpers) cannot be switched off key by key: some keys
-hold a name that only the repository knows.  So git never reads that file.  `read` gives git a
-temporary directory, a view: links to the repository's objects, references and index, a copy of
-HEAD, and a configuration of how the objects are stored.  Nor does git read the configurations of
-the user and the system.
+aliases, ssh commands, credential helpers) cannot be switched off key by key: some keys hold a name
+that only the repository knows.  So git never reads that file.  `read` gives git a temporary
+directory, a view: links to the repository's objects, references and index, a copy of HEAD, and a
+configuration of how the objects are stored.  Nor does git read the user's and the system's.
 
-`run_own` is for dayleaf's own repository, in which machines meet: there the user's configuration
-counts, and dayleaf wrote the repository's.
+`run_own` is for dayleaf's own repository, in which machines meet: there the user's counts, and
+dayleaf wrote the repository's.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ _VERSION, _NO_START = ["version"], "git does not run here: "
 _silent: dict[str, float] = {}  # until when a program named git is not asked
 SECONDS, OUTPUT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
 COMPLAINT_CHARS = 300
-# git reads these to their end, whatever they are; one of more bytes than git itself takes is none
+# git reads these to their end; one of more bytes than git itself takes is none
 _READ_WHOLE, _MOST_BYTES = (".gitattributes", ".gitignore"), 100 << 20
 _NO_LIMIT = ("index", "sharedindex", "commit-graph")
-# Parts of a git directory without influence on how git behaves; others are not linked.
+# Parts of a git directory that do not change how git behaves; others are not linked.
 _LINKED = ("objects", "refs", "packed-refs", "shallow", "reftable", "info/exclude")
-# How a repository stores its objects and names, and how its text files end: none starts anything.
+# How a repository stores objects and names, and how text files end: none starts anything.
 _KEPT = {
     "extensions": ("objectformat", "refstorage"),
     "core": ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks"),
@@ -93,7 +92,7 @@ def read(
 
     folder: any in the repository.  words: the command and its arguments.  given: its stdin.  index:
     the absolute path of another index.  limit: bytes of output, beyond which the status is not 0.
-    Where git cannot run, the status is 127, with the reason.
+    The status is 127, with the reason, where git cannot run.
     """
     root, git = layout.find_git(files.real_path(folder))
     if not git:
@@ -125,8 +124,8 @@ def run_own(
 ) -> ProcessResult:
     """Run git in dayleaf's own repository.
 
-    The user's configuration counts (ssh, credential helpers, proxies), but for hooks, monitors,
-    signatures and helper protocols.
+    The user's configuration counts (ssh, credential helpers, proxies), but no hooks, monitors,
+    signatures or helper protocols.
     """
     clean = {**_drop_git_variables(env), "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     return _run([*_OWN, "-C", folder, *words], b"", seconds, clean, folder, OUTPUT_BYTES)
@@ -160,17 +159,11 @@ def _read_config(git: str) -> dict[tuple[str, str, str], str]:
 
 
 def _read_global_config(folder: str, env: Mapping[str, str], *words: str) -> str:
-    root, git = layout.find_git(files.real_path(folder))  # git looks for its conditional includes
+    root, git = layout.find_git(files.real_path(folder))  # for conditional includes
     if git and any(_find_blocking_files(root, git)):
         return ""
-    done = _run(
-        ["--no-pager", "config", "--global", "--includes", *words],
-        b"",
-        SECONDS,
-        _drop_git_variables(env),
-        folder,
-        1 << 12,
-    )
+    command = ["--no-pager", "config", "--global", "--includes", *words]
+    done = _run(command, b"", SECONDS, _drop_git_variables(env), folder, 1 << 12)
     return "" if done.rc else done.out.decode("utf-8", "surrogateescape").strip()
 
 
@@ -229,7 +222,7 @@ def _failed_start(reason: str) -> ProcessResult:
 
 @contextlib.contextmanager
 def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
-    """Make a view of a repository; yield it and the work tree."""
+    """Yield (a temporary view of a repository, its work tree)."""
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
         common = layout.find_common_git(git)
@@ -248,7 +241,7 @@ def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_blocking_files(root: str, git: str) -> Iterator[str]:
-    """Yield what would keep git reading: devices, pipes and huge files."""
+    """Yield files that would keep git reading: devices, pipes, huge ones."""
     common = layout.find_common_git(git)
     shared = root + "/.dayleaf"
     folders = [root, shared, *(inner[:-1] for inner in _glob(shared, "*/"))]
@@ -297,7 +290,7 @@ def _safe_head(git: str) -> str:
     ref = layout.parse_ref(line)
     if ref:
         return "ref: %s\n" % ref
-    bare = line if line and all(c in "0123456789abcdef" for c in line) else ""
+    bare = line if set(line) <= set("0123456789abcdef") else ""
     return (bare or "ref: refs/heads/.invalid") + "\n"
 
 

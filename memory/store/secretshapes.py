@@ -498,11 +498,8 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
 def beyond_ascii(text: str) -> str:
     if text.isascii():
         return ""
-    return (
-        text.encode("utf-8", "surrogatepass")
-        .translate(None, _ASCII)
-        .decode("utf-8", "surrogatepass")
-    )
+    data = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return data.decode("utf-8", "surrogatepass")
 
 
 _cached_beyond_ascii = lru_cache(maxsize=512)(beyond_ascii)
@@ -539,7 +536,7 @@ def find_offsets(text: str, needle: str) -> Iterator[int]:
 
 @lru_cache(maxsize=1)
 def _gram_tables() -> tuple[list[bytes], dict[str, list[tuple[str, str, int]]]]:
-    """Return each byte's groups by place, and the needles by three letters."""
+    """Return WordOffsets' tables: each byte's groups by place, needles by three letters."""
     needles = [needle for row in SHAPES for needle in row[0].split()[3:]]
     needles += [word for row in NAMES for word in row[2].split()]
     groups = [bytearray(256) for _ in range(4)]
@@ -563,8 +560,7 @@ class WordOffsets:
     """The offsets of words in a text, all searched at once.
 
     text: in lower case, with a "?" for each character of `beyond` ASCII.  The groups of all
-    characters, shifted by 0 to 3, are long integers; their bitwise "and" is not 0 where a gram may
-    be.
+    characters, shifted by 0 to 3, are long integers; their "and" is not 0 where a gram may be.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
@@ -601,22 +597,18 @@ class WordOffsets:
             return list(find_offsets(self.lower, word))
         if not self._at:
             self._at = [at for at in find_offsets(self.text, "?") if self.lower[at] != "?"]
-        begins = (
-            self._at[place] - word.index(part[0]) for place in find_offsets(self.beyond, part)
-        )
+        skipped = word.index(part[0])
+        begins = (self._at[place] - skipped for place in find_offsets(self.beyond, part))
         return [at for at in begins if at >= 0 and self.lower.startswith(word, at)]
 
 
 def at_edge(text: str, at: int) -> bool:
-    """Tell whether a token may begin at an offset, not inside words."""
+    """Tell whether a token may begin at an offset, not inside a word."""
     before = text[at - 1 : at]
     if not (before.isalnum() or before == "_") or not before.isascii():
         return True
-    return bool(
-        rx(r"(?:\\[nrtfb]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2})\Z").search(
-            text[max(0, at - 6) : at]
-        )
-    )
+    escape = r"(?:\\[nrtfb]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2})\Z"
+    return bool(rx(escape).search(text[max(0, at - 6) : at]))
 
 
 def is_filler(value: str) -> bool:

@@ -10,7 +10,7 @@ BEGINNING = "(beginning)"  # the name of the text above the first heading
 
 
 class Section(NamedTuple):
-    """The lines of a heading, subsections included.  level: 0 above the first heading."""
+    """A heading with its lines, subsections included.  level: 0 above the first one."""
 
     number: int
     level: int
@@ -26,9 +26,8 @@ def outline(body: str) -> list[Section]:
     first = marks[0][0] if marks else len(lines)
     found = [Section(0, 0, "", 0, first)] if "".join(lines[:first]).strip() or not marks else []
     ends = _find_ends(marks, len(lines))
-    found += [
-        Section(at + 1, level, path, line, ends[at]) for at, (line, level, path) in enumerate(marks)
-    ]
+    for at, (line, level, path) in enumerate(marks):
+        found.append(Section(at + 1, level, path, line, ends[at]))
     return found
 
 
@@ -43,6 +42,7 @@ def _find_ends(marks: list[tuple[int, int, str]], last: int) -> list[int]:
 
 
 def _find_headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Return (line, level, path) of the headings."""
     found: list[tuple[int, int, str]] = []
     path: list[str] = []
     for at, (line, code) in enumerate(mark_code(lines)):
@@ -54,7 +54,7 @@ def _find_headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def find(found: list[Section], wanted: str) -> Section | None:
-    """Find a section by its heading, path's end or number, or None."""
+    """Find a section by its heading, its path's end or its number, or None."""
     key = " > ".join(part.strip() for part in wanted.casefold().split(">"))
     for section in found:
         if section.path and (" > " + section.path.casefold()).endswith(" > " + key):

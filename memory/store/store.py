@@ -2,10 +2,10 @@
 
 A record is `<tier>/<folder>/<slug>-<4 hex>.md`, a checkpoint or conversation `<folder>/<UTC
 day>/<HHMMSS>-<slug>-<4 hex>.md`; conversations stand in the private tier alone.  The hex digits
-come from the SHA-256 of kind, title, body and creation time, and so does the id: writing the same
-thing twice, or from two processes at once, makes one file.  New files are published by a hard link
-of a finished temporary file, changed ones by a rename.  What comes from outside reaches a path only
-as a slug.  How records are read: reader.py.
+come from the SHA-256 of kind, title, body and creation time, and so does the id: the same thing
+written twice, or by two processes at once, makes one file.  A new file is a hard link of a finished
+temporary one, a changed file its rename.  What comes from outside reaches a path only as a slug.
+How records are read: reader.py.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _fold(text: str) -> str:
 class Store(Reader):
     """The records of one place, to be read and written.
 
-    Methods that write raise StoreError where they cannot.
+    A name is `p/<folder>/<path>`: its tier's letter first.  Methods that write raise StoreError
+    where they cannot.
     """
 
     def __init__(
@@ -81,8 +82,8 @@ class Store(Reader):
     ):
         """Open the records of a place.
 
-        on_change: called with the name of each record written, changed or moved away.  keeps: tells
-        whether a record is protected.
+        on_change: called with the name of each record written or moved.  keeps: tells whether a
+        record is protected.
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
@@ -109,9 +110,9 @@ class Store(Reader):
     def same(
         self, kind: str, title: str, body: str, tier: str = PRIVATE, nearly: bool = False
     ) -> Record | None:
-        """Find the accepted record with the same kind and text, or None.
+        """Find the accepted record with this kind and text, or None.
 
-        Else a candidate that says the same; nearly: or an accepted record that does.
+        Else a candidate that differs only in case and spaces; nearly: or such an accepted record.
         """
         title, body = self.cleaned([title, body])
         near: Record | None = None
@@ -130,7 +131,7 @@ class Store(Reader):
         return near
 
     def repeats(self, record: Record, text: str) -> bool:
-        """Tell whether a record says a text, whatever its title."""
+        """Tell whether a record's text is a given one, whatever its title."""
         return _says_the_same(record, record.kind, self.cleaned(text))
 
     def says_again(self, record: Record, title: str, body: str) -> bool:
@@ -179,9 +180,8 @@ class Store(Reader):
     ) -> Record:
         """Write a new, redacted record and return it as read back.
 
-        tier: `p`, `s` or `g`.  extra: more frontmatter, among it perhaps `created`.  The same kind,
-        title, body and time again returns the record that is there.  Raises UsageError for a wrong
-        tier.
+        tier: `p`, `s` or `g`.  extra: more frontmatter, perhaps `created`.  The same kind, title,
+        body and time returns the record that is there.  Raises UsageError for a wrong tier.
         """
         new = writer.compose_record(
             kind,
@@ -242,7 +242,7 @@ class Store(Reader):
         """Replace a record's whole file and return the record read back.
 
         Newly added secrets are removed.  checksum_before: SHA-256 of the bytes that the caller read
-        (the whole file, or the part from `read`), to notice other changes.
+        (the whole file, or the part from `read`).
         """
         self.check(name)
         with self._locked(name):
@@ -278,12 +278,12 @@ class Store(Reader):
     def keep_id(self, record: Record) -> Record:
         """Write a record's id into its file if missing; return the record.
 
-        Else a rename breaks the links to it.  A rule stays: other bytes need a new approval.
+        Otherwise a rename breaks the links to it.  A rule stays: other bytes need a new approval.
         """
         if record.meta.get("id") or record.guessed or record.kind == "rule":
             return record
         with contextlib.suppress(StoreError):
-            return self.edit(record.name, {"id": record.id}, True)
+            return self.edit(record.name, {"id": record.id}, bookkeeping=True)
         return record
 
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
@@ -308,8 +308,7 @@ class Store(Reader):
     def promote(self, name: str, fixed: str) -> Record:
         """Move a record to a fixed name and return it.
 
-        A record there is first copied to an ordinary name, then replaced in one step, so that a
-        crash loses none.
+        A record there is first copied to an ordinary name: a crash loses none.
         """
         with self._locked(fixed, name):
             source, target = self._resolve_path(name), self._resolve_path(fixed)
@@ -368,7 +367,7 @@ class Store(Reader):
         return self.read(name)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
-        """Move a record (from `away`) back from a tier's archive."""
+        """Move a record back from a tier's archive.  move: as `away` returns it."""
         from memory.store import archive
 
         name = letter + "/" + move.home
@@ -399,13 +398,12 @@ class Store(Reader):
         return self._root(tier)
 
     def _resolve_path(self, name: str, absent: bool = False) -> str:
-        """Return the resolved path of a record.  absent: it must not be there."""
+        """Return the resolved path of a record.  absent: fail if it is there."""
         root, parts = self._split_name(name)
         path = root + "/" + "/".join(parts)
         if not files.is_inside(path.rpartition("/")[0], root) or not files.is_inside(path, root):
-            raise Unreadable(
-                name, 0, "a link out of the store", "replace the link with the file itself"
-            )
+            remedy = "replace the link with the file itself"
+            raise Unreadable(name, 0, "a link out of the store", remedy)
         if absent and os.path.lexists(path):
             raise StoreError("%s: another file is there; rename one of the two" % name)
         return files.real_path(path)
@@ -427,14 +425,14 @@ class Store(Reader):
             return
         from memory.store import localpaths
 
-        known = {
-            path.what for path in localpaths.find(before.decode("utf-8", "replace"), self.place)
-        }
-        for path in localpaths.find(data.decode("utf-8", "replace"), self.place):
+        old, new = before.decode("utf-8", "replace"), data.decode("utf-8", "replace")
+        known = {path.what for path in localpaths.find(old, self.place)}
+        for path in localpaths.find(new, self.place):
             if path.what not in known:
                 raise StoreError("%s is not for the repository; %s" % (path.what, path.remedy))
 
     def _copy_aside(self, name: str) -> str:
+        """Copy a record to an ordinary name and return that."""
         record, data = self.read(name), self.raw(name)
         key = (record.kind, record.title, record.body, record.created)
         stem, digest = name.rpartition("/")[0] + "/" + writer.stem(*key), writer.digest(*key)
@@ -475,7 +473,7 @@ class Store(Reader):
         verify_written(name, path, data)
 
     def _restrict_access(self, tier: str) -> None:
-        """Deny other users write access to a private tier; refuse their folder."""
+        """Deny others write access to a private tier; refuse their folder."""
         if tier == SHARED or not hasattr(os, "geteuid"):
             return
         for folder in (self.place.home, self.roots[tier]):
@@ -492,7 +490,7 @@ class Store(Reader):
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, folder: str) -> None:
-        # Private, but readable by all in the shared tier, which is committed.
+        # private, but readable by all in the shared tier
         self._restrict_access(tier)
         root = self.roots[tier]
         if not files.is_inside(folder, root):
@@ -536,7 +534,7 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _locked(self, name: str, *others: str) -> Iterator[None]:
-        """Lock the store for a change of records, then report it."""
+        """Lock the store while a record changes, then report the change."""
         with self._naming_errors(name), writer.lock(self.place.home):
             yield
         for changed in (name, *others):

@@ -1,8 +1,8 @@
 """How a record's file is written: the name and bytes of a new one, and reading it back.
 
-`Store` (store.py) writes the records of one workspace by their names.  `TierWriter` writes whole
-files anywhere below a home, to restore a backup or to erase a text.  Both hold one lock, follow no
-link that leads out, read back each file, and report to the index.
+`Store` (store.py) writes the records of one workspace by their names, `TierWriter` whole files
+anywhere below a home, to restore a backup or erase a text.  Both hold one lock, follow no link that
+leads out, read back each file, and report to the index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLEANED = "cleaned"
 
 
 class NewRecord(NamedTuple):
-    """A record not written yet.  stem: its path below a tier without the digits of digest."""
+    """A record not written yet.  stem: its path below a tier, up to the digits of `digest`."""
 
     stem: str
     digest: str
@@ -47,9 +47,9 @@ def compose_record(
 ) -> NewRecord:
     """Compose a record without its secrets and private parts; raises UsageError.
 
-    cleaned: removes secrets from a nested value of texts.  now: the creation time where `extra` has
-    none.  mark: the seed of the id, "" for the text and time.  config: the settings of `cleaned`,
-    None for the defaults.  The rest is as for `Store.add`.
+    cleaned: removes secrets from a nested value of texts.  now: its creation if `extra` has none.
+    mark: the seed of the id, "" for the text and time.  config: the settings of `cleaned`, None for
+    the defaults.  The rest is as for `Store.add`.
     """
     more = _drop_own_keys(extra or {})
     title, body, given = cleaned(
@@ -124,30 +124,31 @@ def is_sealed(name: str, meta: Mapping[str, Any], body: str) -> bool:
 
 
 def _sum_clean(name: str, meta: Mapping[str, Any], body: str) -> str:
-    # a CRC takes a twentieth of the time of a SHA-256, and only has to notice an edit
+    # a CRC is twenty times as fast as a SHA-256, and notices an edit
+    """Return the checksum of a cleaned record's name, head and text."""
     head = dict(meta)
     for key in (CLEANED, "imported"):  # two imports give the same bytes, but for the instant
         head.pop(key, None)
-    known = crc32((bare_stem(name.rpartition("/")[2]) + str(head)).encode("utf-8", "replace"))
-    return "crc-%08x" % crc32(body.encode("utf-8", "surrogateescape"), known)
+    head_crc = crc32((bare_stem(name.rpartition("/")[2]) + str(head)).encode("utf-8", "replace"))
+    return "crc-%08x" % crc32(body.encode("utf-8", "surrogateescape"), head_crc)
 
 
 def _is_all_clean(meta: Mapping[str, Any], body: str, config: Any) -> bool:
-    """Tell whether redaction with these settings has left no secret."""
+    """Tell whether redaction was on and let no allowed text through."""
     text = "\n".join((body, *map(str, meta.values())))
     lets_through = any(each and each in text for each in config["redact.allow"])
     return bool(config["redact.enabled"]) and not lets_through
 
 
 def _seal(name: str, data: bytes, page: frontmatter.Page) -> bytes:
-    """Return a record's bytes with their checksum in `cleaned`; page: parsed of them."""
+    """Return a record's bytes with their checksum in `cleaned`.  page: `data`, parsed."""
     old, new = page.meta.get(CLEANED), _sum_clean(name, page.meta, page.body)
     line = "\n%s: %%s\n" % CLEANED
     return data.replace((line % old).encode("utf-8", "replace"), (line % new).encode(), 1)
 
 
 def keep_sealed(name: str, before: bytes, after: bytes, config: Any = None) -> bytes:
-    """Return a record's new bytes, sealed again if the former were.
+    """Return a record's new bytes, sealed again if the old ones were.
 
     config: the settings by which `after` was cleaned, None where it adds nothing.
     """
@@ -171,9 +172,8 @@ def bare_stem(file: str) -> str:
 
 def digest(kind: str, title: str, body: str, created: float) -> str:
     """Return the SHA-256 of a record's text and creation time."""
-    return files.sha256(
-        "\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace")
-    )
+    text = "\0".join((kind, title, body, clock.iso(created)))
+    return files.sha256(text.encode("utf-8", "replace"))
 
 
 def title_line(title: str) -> str:
@@ -202,7 +202,7 @@ def file_mode(tier: str) -> int:
 
 
 def verify_written(name: str, path: str, data: bytes) -> None:
-    """Read a written file back from the disk.  Raises StoreError, OSError."""
+    """Read a file back from the disk; raise StoreError if it differs, OSError."""
     fd = files.open_read(path)
     try:
         if hasattr(os, "posix_fadvise"):
@@ -228,9 +228,9 @@ def _replace_synced(temp: str, path: str) -> None:
 class TierWriter:
     """The files of a home and of a repository's tier, written whole.
 
-    Paths are absolute and stand below one of the two.  on_change: called with the name of each
-    changed record.  Every method raises OSError, and StoreError where a link leads out or the file
-    does not read back as it was written.
+    Paths are absolute, below one of the two.  on_change: called with the name of each changed
+    record.  Every method raises OSError, and StoreError where a link leads out or the file does
+    not read back as written.
     """
 
     def __init__(self, place: Place, on_change: Callable[[str], None] | None = None):
@@ -257,6 +257,7 @@ class TierWriter:
     def _put(
         self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]
     ) -> None:
+        """Write a temporary file and let `land` move it to its path."""
         temp = files.stage(path, data, access, 0)
         try:
             files.sync(temp)
@@ -271,7 +272,7 @@ class TierWriter:
     def rewrite(
         self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False
     ) -> tuple[str, str]:
-        """Change a file's bytes alone; return the old and new SHA-256.
+        """Change a file's bytes, not its time; return the old and new SHA-256.
 
         by_hash: the file is named after its SHA-256, and renamed.
         """
@@ -353,7 +354,7 @@ class TierWriter:
             raise StoreError("a link leads out of %s; make it a directory" % root)
 
     def _split_record_path(self, path: str) -> tuple[str, str]:
-        """Split a record's path into its tier's directory and the rest."""
+        """Return (tier's directory, path below it) of a record, ("", "") otherwise."""
         workspaces = self.place.home + "/workspaces/"
         own = workspaces + path[len(workspaces) :].partition("/")[0]
         for root in (self.place.shared, self.place.everyone, own):
@@ -388,7 +389,7 @@ def rename_workspace(place: Place, new: Place) -> None:
 def join_workspace(place: Place, new: Place) -> None:
     """Move a workspace's records, receipts and session states into another.
 
-    A file whose name is taken there stays where it is; lines of a log are appended.
+    A file whose name is taken there stays; lines of a log are appended.
     """
     with lock(place.home):
         for old, target in (
