@@ -68,7 +68,7 @@ def test_a_text_longer_than_any_prompt_is_cut_between_its_signs(size):
 def test_a_text_longer_than_any_prompt_keeps_its_beginning_and_its_end(unit, size):
     """A question stands above or below what was pasted; a mark says where something went."""
     for ascii in (True, False):
-        text = "First words. " + unit * (9 * KEPT // len(unit.encode())) + "\nWhy does it hang?"
+        text = "First words. " + unit * (2 * KEPT // len(unit.encode())) + "\nWhy does it hang?"
         line = json.dumps({"a": text, "b": "stays"}, ensure_ascii=ascii).encode()
         made = json.loads(shortened(line, size).finish())
         begin, mark, end = made["a"].partition(" …\n")
