@@ -70,6 +70,14 @@ def test_what_was_typed_before_a_question_answers_nothing(ok, env, project, plac
     assert not any("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
 
 
+@pytest.mark.parametrize("key", ["n", "y"])
+def test_only_an_answer_that_was_offered_decides(ok, env, project, place, notes, key):
+    """An `n` may mean the next."""
+    proposed(ok)
+    status, shown = on_terminal(["review"], env, project, [key, "q"])
+    assert status == 0 and "'%s' is not an answer" % key in shown and len(kept(place)) == 3
+
+
 def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
     """q, or the end of the input, ends it; what was decided stays decided."""
     proposed(ok)
