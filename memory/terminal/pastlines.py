@@ -281,8 +281,9 @@ def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
     """Format the records most similar to an error, one per line."""
     rows = []
     for hit in hits:
-        quote = clip_columns(one_line(hit.quotes[0].text), 100) if hit.quotes else ""
-        rows.append("  %s  %s: %s" % (hit.id, one_line(hit.title, 50), quote))
+        quote, title = one_line(hit.quotes[0].text if hit.quotes else ""), one_line(hit.title, 50)
+        head = "" if quote.startswith(title.rstrip("…")) else title + ": "
+        rows.append("  %s  %s%s" % (hit.id, head, clip_columns(quote, 100)))
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
