@@ -530,8 +530,10 @@ install() {
   command -v dayleaf >/dev/null || typed="$root/bin/dayleaf"
   case $typed in *" "*) typed="'$typed'" ;; esac
   step 'Done.'
-  say "Open Claude Code in a project and work as usual; \`$typed store status\` or /dayleaf:status shows what it holds."
-  say "If you commit a project's .dayleaf, add a pre-commit hook that keeps secrets out of git: \`$typed doctor\` prints the command."
+  say "Open Claude Code in a project and work as usual."
+  say "\`$typed store status\` or /dayleaf:status shows what it holds."
+  say "If you commit a project's .dayleaf, add a pre-commit hook that keeps secrets out of git:"
+  say "\`$typed doctor\` prints the command."
 }
 
 uninstall() {

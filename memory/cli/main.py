@@ -683,7 +683,7 @@ _add(
     flag("--apply", "do not ask"),
 )
 _add("completion", "recall", "|".join(SHELLS), "print a shell's completion script")
-_add("config", "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings")
+_add("config", "index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings")
 _add(
     "mcp",
     "doors",

@@ -106,9 +106,13 @@ def _format_price(call: Call) -> list[str]:
 
 
 def _estimate_price(call: Call, tokens: int) -> float:
+    return spend.estimate_price(call.place.home, call.now, _choose_provider(call), tokens)
+
+
+def _choose_provider(call: Call) -> str:
+    """Return who writes notes, or would once they are switched on."""
     provider = call.settings["notes.provider"]
-    asked = "claude" if provider == config.OFF else provider
-    return spend.estimate_price(call.place.home, call.now, asked, tokens)
+    return "claude" if provider == config.OFF else provider
 
 
 def _measure_tokens(call: Call) -> tuple[int, str]:
@@ -179,8 +183,7 @@ def _report_status(call: Call) -> int:
 
 
 def _write_notes(call: Call) -> int:
-    provider = call.settings["notes.provider"]
-    if provider == config.OFF:
+    if call.settings["notes.provider"] == config.OFF and not call.options.dry_run:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     talks = _list_without_note(call)
     tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
@@ -191,8 +194,8 @@ def _write_notes(call: Call) -> int:
         line = "nothing to write: every session has its note, or is too short for one"
         return call.answer(value, [line])
     number = format_count(len(talks), "session")
-    line = f"{number} without a note; writing them takes some {tokens:,} tokens of {provider}"
-    line += spend.format_price(price)
+    line = f"{number} without a note; writing them takes some {tokens:,} tokens of "
+    line += _choose_provider(call) + spend.format_price(price)
     if call.options.dry_run:
         return call.answer(value, [line + "; no model was asked (--dry-run)"])
     warn(line)

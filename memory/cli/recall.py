@@ -282,7 +282,7 @@ def load(call: Call) -> int:
     with contextlib.suppress(OSError):  # as the start of a session does
         manifests.cache_tags(call.place)
     value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip())
-    return call.answer(value, pastlines.load_lines(value, call.options.explain))
+    return call.answer(value, pastlines.load_lines(value, call.options.explain, call.style()))
 
 
 def why(call: Call) -> int:
@@ -295,7 +295,7 @@ def why(call: Call) -> int:
     wanted = {"session": "", "prompt": "last"}.get(word, word)
     session = find_session_id(call) if word != "last" else ""
     value = accounts.report_pushes(call.place, wanted, session)
-    lines = pastlines.push_lines(value, call.now)
+    lines = pastlines.push_lines(value, call.now, call.style())
     if not value["session"] and wanted not in ("", "last"):
         lines = ["no session or prompt '%s' in this project" % clip_input(word)]
     return call.answer(value, lines)

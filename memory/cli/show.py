@@ -107,8 +107,9 @@ def _print_record(
         "problems": list(found.problems),
         **more,
     }
+    state = results.GROUPS.get(shown.group, ("",))[0].partition(", ")[2]
     facts = [
-        ("state", results.GROUPS.get(shown.group, ("",))[0].partition(", ")[2]),
+        ("state", state + ": `dayleaf review`" * state.startswith("waits")),
         ("because", shown.rationale),
         ("scope", ", ".join(shown.scope)),
         *facts,
@@ -116,7 +117,7 @@ def _print_record(
     ]
     head = screen.format_record_head(found, call.now, call.style(), facts)
     text = strip_hidden(localtimes.localize_body(found, body)).rstrip("\n")
-    return call.answer(value, [*head, "", text, *ways])
+    return call.answer(value, [*head, *(["", text] if text else []), *ways])
 
 
 # ID#TURN, where the turn is a number, a time, or a day and time

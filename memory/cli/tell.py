@@ -283,7 +283,7 @@ def handoff(call: Call) -> int:
     kept = _write_handoff(call, note) if note else _draft_handoff(call)
     call.indexed()
     is_for_person = not (options.json or options.hook)
-    if before is not None and is_for_person:
+    if before is not None and before.id != kept.id and is_for_person:
         waits = before.id in [waiting.id for waiting in handoffs.list_waiting(call.place)]
         print(_REPLACED[waits] % (before.id, one_line(before.title)))
     status = report_written(call, kept, "handed off", note or None)

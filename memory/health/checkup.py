@@ -366,11 +366,12 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Report what the client lacks; its newest transcript tells its version."""
-    version, program = _read_client_version(place, env), process.which("claude", env)
+    """Report the features that the client on PATH lacks, else the last one here."""
+    program = process.which("claude", env)
+    version = _ask_client_version(program, env) or _read_client_version(place, env)
     own = layout.plugin_folder()
     if shlex.quote(own) != own:
-        yield from _check_plugin_path(own, version or _ask_client_version(program, env))
+        yield from _check_plugin_path(own, version)
     if not version:
         return
     if not program:

@@ -340,6 +340,8 @@ def suggest_verb(name: str, verbs: Mapping[str, Verb]) -> str:
     """
     if name in verbs["index"].words.split("|"):
         return "did you mean 'index %s'?" % name
+    if name == "uninstall":
+        return "`%s/install.sh --uninstall` does that" % layout.plugin_folder()
     moved = {spellings.spell_verb(row).rpartition(" ")[2]: row for row in spellings.MOVED}
     word = name
     if name not in SYNONYMS:

@@ -101,10 +101,10 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) 
     if more:
         many = format_count(sum(row[1] for row in more), "session")
         lines.append("  and %s of %s" % (many, format_count(len(more), "more project")))
-    lines.append(
-        "That takes about %s, the newest first; Ctrl-C stops it, and what was read stays.  "
-        "Nothing leaves this machine." % span
-    )
+    lines += [
+        "That takes about %s, the newest first; Ctrl-C stops it, and what was read stays." % span,
+        "Nothing leaves this machine.",
+    ]
     if plan.later:
         lines.append(later_line(plan.later, dayleaf))
     return lines + skipped_lines(plan.passed)

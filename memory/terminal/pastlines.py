@@ -59,7 +59,7 @@ def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> lis
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
-def push_lines(value: dict[str, Any], now: float) -> list[str]:
+def push_lines(value: dict[str, Any], now: float, style: Style | None = None) -> list[str]:
     """Format the records that each event gave to the model."""
     if not value["session"]:
         return ["dayleaf has told Claude nothing in this project yet"]
@@ -69,7 +69,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
         if several and event["event"] in PROMPTS and not event["chosen"]:
             empty.append(event)
         else:
-            out += ["", *_format_event(event, now)]
+            out += ["", *_format_event(event, now, style)]
     if empty:
         out += ["", *_format_empty(empty)]
     moments = moment_lines(value["moments"]) if several else []
@@ -81,10 +81,14 @@ def _format_empty(events: list[dict[str, Any]]) -> list[str]:
     kinds = [event["event"] for event in events]
     counts = ((kinds.count(event), noun) for event, noun in zip(PROMPTS, ("prompt", "subagent")))
     named = " and ".join(format_count(*count) for count in counts if count[0])
-    near = sorted((near for event in events for near in _list_near_misses(event)), reverse=True)
+    # the best of each record
+    near = {id: score for score, id in sorted(chain.from_iterable(map(_list_near_misses, events)))}
+    best = sorted(((score, id) for id, score in near.items()), reverse=True)[:NEAREST]
     lines = ["%s got nothing" % named]
-    if near:
-        lines.append("  nearest, but not near enough: " + "  ".join(near[:NEAREST]))
+    if best:
+        lines.append(
+            "  nearest, but not near enough: " + "  ".join("%.2f %s" % one for one in best)
+        )
     return lines
 
 
@@ -101,11 +105,11 @@ def moment_lines(found: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _list_near_misses(event: dict[str, Any]) -> list[str]:
-    """List score and id of the records below an event's threshold."""
+def _list_near_misses(event: dict[str, Any]) -> list[tuple[float, str]]:
+    """List (score, id) of the records below an event's threshold."""
     below = event.get("below")
     return [
-        "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
+        (_as_float(item[1]), one_line(str(item[0])))
         for item in (below if isinstance(below, list) else [])
         if isinstance(item, list) and len(item) == 2
     ]
@@ -117,7 +121,7 @@ def _format_omitted(event: dict[str, Any]) -> list[str]:
     unfit = event.get("unfit")
     if isinstance(unfit, list) and unfit:
         lines.append("  did not fit: " + one_line(", ".join(map(str, unfit))))
-    lines += ["  not near enough: " + one for one in _list_near_misses(event)]
+    lines += ["  not near enough: %.2f %s" % one for one in _list_near_misses(event)]
     if event.get("stale") is True:
         lines.append("  the index was older than the files")
     unread = _int(event, "unread")
@@ -126,7 +130,7 @@ def _format_omitted(event: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _format_event(event: dict[str, Any], now: float) -> list[str]:
+def _format_event(event: dict[str, Any], now: float, style: Style | None) -> list[str]:
     kind, asked = event["event"], event.get("prompt") or event.get("query")
     what = {
         "start": "start (%s)" % event.get("source"),
@@ -149,7 +153,7 @@ def _format_event(event: dict[str, Any], now: float) -> list[str]:
         head += "; it did not reach the model"
     rows = [
         [
-            "%.2f" % _as_float(record["score"]),
+            _format_score(_as_float(record["score"])),
             one_line(record["id"]),
             one_line(record["title"]) or "(no longer there)",
             _format_reason(record["reason"]) + ", then used" * bool(record["used"]),
@@ -157,8 +161,13 @@ def _format_event(event: dict[str, Any], now: float) -> list[str]:
         for record in event["chosen"]
     ]
     none = "  counts and titles only" if characters else "  nothing"
-    table = screen.format_table(rows, "  ", (0,)) or [none]
+    table = screen.format_table(rows, "  ", (0,), style, 2) or [none]
     return [head, *table, *_format_omitted(event)]
+
+
+def _format_score(score: float) -> str:
+    """Return a score, "" for the 1.0 of what is given without one."""
+    return "" if score == 1.0 else "%.2f" % score
 
 
 def _format_reason(reason: str) -> str:
@@ -175,7 +184,7 @@ def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
-def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
+def load_lines(value: dict[str, Any], explain: bool, style: Style | None = None) -> list[str]:
     """Format what a prompt would get; `explain` adds every record compared."""
     out = [_format_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
@@ -184,7 +193,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
     summary = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
     if summary and not value["off"]:
         out.append(summary)
-    out += _format_chosen(value, given)
+    out += _format_chosen(value, given, style)
     if value["didNotFit"]:
         out += ["", "did not fit:"]
         out += [
@@ -192,23 +201,25 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
         ]
     if value["below"]:
         head = "sessions that come near, but not near enough (load.push is %s):" % value["push"]
-        out += ["", head, *_format_relevance(value["below"], lambda record: [])]
+        out += ["", head, *_format_relevance(value["below"], lambda record: [], style)]
     if value["picks"]:
         more = f"; all learnings would take {value['saved']:,} more" if value["saved"] else ""
         characters = format_count(value["characters"], "character")
         out += ["", "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)]
-    return out + _format_compared(value) if explain else out
+    return out + _format_compared(value, style) if explain else out
 
 
 def _format_relevance(
-    records: list[dict[str, Any]], cells: Callable[[dict[str, Any]], list[str]]
+    records: list[dict[str, Any]],
+    cells: Callable[[dict[str, Any]], list[str]],
+    style: Style | None,
 ) -> list[str]:
     """Format a table of records: relevance, id, title, then `cells`."""
     rows = [
-        ["%.2f" % row["relevance"], row["id"], one_line(row["title"]), *cells(row)]
+        [_format_score(row["relevance"]), row["id"], one_line(row["title"]), *cells(row)]
         for row in records
     ]
-    return screen.format_table(rows, "  ", (0,))
+    return screen.format_table(rows, "  ", (0,), style, 2)
 
 
 def _format_learnings(value: dict[str, Any]) -> str:
@@ -220,7 +231,7 @@ def _format_learnings(value: dict[str, Any]) -> str:
     return "{}, {:,} tokens: {}{}".format(known, value["learningTokens"], how, category)
 
 
-def _format_chosen(value: dict[str, Any], given: int) -> list[str]:
+def _format_chosen(value: dict[str, Any], given: int, style: Style | None) -> list[str]:
     picks = value["picks"]
     if not picks:
         known = value["learnings"] or value["below"]
@@ -232,15 +243,15 @@ def _format_chosen(value: dict[str, Any], given: int) -> list[str]:
     elif given == len(picks) and value["strategy"] == "load_all":
         # what every start gives is not given again with this prompt
         head = "given at the session's start"
-    table = _format_relevance(picks, lambda record: [_format_reason(record["reason"])])
+    table = _format_relevance(picks, lambda record: [_format_reason(record["reason"])], style)
     return ["", "%s (%s):" % (head, format_count(len(picks), "record")), *table]
 
 
-def _format_compared(value: dict[str, Any]) -> list[str]:
+def _format_compared(value: dict[str, Any], style: Style | None) -> list[str]:
     out, compared = [], value["considered"]
     if compared:
         head = "compared (the best %d; %.2f is near enough):" % (len(compared), value["threshold"])
-        out += ["", head, *_format_relevance(compared, _format_terms)]
+        out += ["", head, *_format_relevance(compared, _format_terms, style)]
     return [*out, "", strip_hidden(value["block"])] if value["block"] else out
 
 
@@ -279,8 +290,9 @@ def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
     """Format the records most similar to an error, one per line."""
     rows = []
     for hit in hits:
-        quote = clip_columns(one_line(hit.quotes[0].text), 100) if hit.quotes else ""
-        rows.append("  %s  %s: %s" % (hit.id, one_line(hit.title, 50), quote))
+        quote, title = one_line(hit.quotes[0].text if hit.quotes else ""), one_line(hit.title, 50)
+        head = "" if quote.startswith(title.rstrip("…")) else title + ": "
+        rows.append("  %s  %s%s" % (hit.id, head, clip_columns(quote, 100)))
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 

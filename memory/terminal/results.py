@@ -140,7 +140,7 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
         format_age(hit.age),
         one_line(hit.workspace) if elsewhere else hit.tier,
         _freshness(hit),
-        f"{hit.tokens:,} tokens",
+        f"{hit.tokens:,} tokens" if hit.tokens else "",
         one_line(fence.format_versions(hit.versions)),
     ]
 

@@ -204,7 +204,7 @@ def format_record_head(
         ("versions", ", ".join(shown.versions)),
         ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
         ("pinned", "yes" if shown.pinned else ""),
-        ("tokens", f"{shown.tokens:,}"),
+        ("tokens", f"{shown.tokens:,}" if shown.tokens else ""),
         *facts,
     ]
     rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]

@@ -246,6 +246,7 @@ def to_json(report: WorkReport) -> dict[str, Any]:
 # ---- at a glance
 
 OUTCOME_LENGTH, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
+_ROOMY = 60  # columns that leave room for branches
 LATEST, LOOKED_AT = 5, 64  # sessions shown, checkpoints searched for them
 WALL_DAYS, MOST_WALLS = 14, 3  # days and number of repeated errors
 
@@ -354,13 +355,14 @@ def glance_lines(seen: Glance, now: float, style: screen.Style) -> list[str]:
     out = [style.bold(one_line(seen.workspace)) + branch]
     for word, found in (("handoff", seen.handoff), ("plan", seen.plan)):
         if found:
-            id = style.colour_kind(found.kind, one_line(found.id))
-            title = one_line(found.title) + _format_progress(found)
-            out.append("%s  %s  %s" % (word, id, title))
+            id, progress = one_line(found.id), _format_progress(found)
+            room = style.columns - len(word + id + progress) - 4
+            title = style.fit(one_line(found.title), room) + progress
+            out.append("%s  %s  %s" % (word, style.colour_kind(found.kind, id), title))
     if seen.sessions:
         out += ["", style.bold("Last sessions"), *_format_sessions(seen, now, style)]
     elif not seen.handoff and not seen.plan:
-        out += ["", *_NOTHING]
+        out += ["", *_fold(style, *_NOTHING)]
     if seen.waiting:
         wait = "waits" if seen.waiting == 1 else "wait"
         number = format_count(seen.waiting, "record")
@@ -371,10 +373,17 @@ def glance_lines(seen: Glance, now: float, style: screen.Style) -> list[str]:
             "",
             style.bold("Errors met again and again in %d days" % WALL_DAYS),
             *screen.format_table(rows, "  ", (0,), style, 1),
-            '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls` lists them all',
+            *_fold(
+                style,
+                '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls` lists them all',
+            ),
         ]
     end = "`dayleaf recall WORDS` searches, `dayleaf help` lists the commands"
-    return [*out, "", style.dim(end)]
+    return [*out, "", *map(style.dim, _fold(style, end))]
+
+
+def _fold(style: screen.Style, *lines: str) -> list[str]:
+    return [row for line in lines for row in screen.fold_line(line, style.columns, 2)]
 
 
 def _format_progress(found: Record) -> str:
@@ -384,8 +393,10 @@ def _format_progress(found: Record) -> str:
 
 def _format_sessions(seen: Glance, now: float, style: screen.Style) -> list[str]:
     most, rows = max(_BRANCH, style.columns // 4), []
+    is_narrow = style.cut and style.columns < _ROOMY
     for record, _ in seen.sessions:
-        branch = style.fit(one_line(str(record.meta.get("branch") or "")), most)
+        branch = "" if is_narrow else one_line(str(record.meta.get("branch") or ""))
+        branch = style.fit(branch, most)
         if fence.is_unattended(record):
             branch = ", ".join(filter(None, (branch, "unattended")))
         age = format_age(now - record.created)

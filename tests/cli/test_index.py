@@ -98,6 +98,12 @@ def test_a_wrong_value_is_refused_in_the_words_of_the_doctor(run, home):
     assert said in run("doctor").stdout
 
 
+def test_the_help_of_config_names_the_words_that_it_takes(ok, run):
+    words = "list, get, set or unset"
+    assert "use " + words in one_line_error(run("config", "show"), 2)
+    assert words in ok("help", "config")
+
+
 def test_a_wrong_word_for_projects_keeps_nothing_and_the_doctor_names_it(
     ok, run, env, home, project, place
 ):

@@ -198,6 +198,8 @@ def test_words_that_mean_a_verb_lead_to_it(run):
         ("lern", "learn"),
     ):
         assert "did you mean '%s'?" % verb in one_line_error(run(name, "x"), 2)
+    for words in (["uninstall"], ["help", "uninstall"]):
+        assert "/install.sh --uninstall` does" in one_line_error(run(*words), 2)
     assert {verb.split()[0] for verb in arguments.SYNONYMS.values()} <= set(main.VERBS)
     assert not set(arguments.SYNONYMS) & set(main.VERBS)
 

@@ -145,6 +145,12 @@ def test_write_needs_leave(run):
     assert done.returncode == 2 and "`dayleaf notes on`" in done.stderr
 
 
+def test_what_notes_would_take_is_told_before_they_are_switched_on(session, run, tmp_path):
+    noted.spoken(session).end()
+    plan = run("notes", "write", "--since", "3650d", "--dry-run")
+    assert "1 session without a note" in plan.stdout and "tokens of claude; no model" in plan.stdout
+
+
 def test_the_sessions_own_model_writes_the_same_note(session, run):
     """Checked the same way; what does not stand is said."""
     noted.spoken(session)

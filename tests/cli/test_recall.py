@@ -123,6 +123,12 @@ def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
     ] == [id]
 
 
+def test_a_near_record_that_opens_with_its_title_is_told_once(ok):
+    ok("learn", "The JWT issuer was rejected. Its clock was behind.")
+    said = ok("fix", "error: the JWT issuer was rejected")
+    assert said.count("JWT issuer") == 1 and "Its clock was behind" in said
+
+
 def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
     conversations.week(place)
     assert "acme issue list --state open  worked 2 times" in ok("how", "acme") and "acme" in ok(

@@ -70,6 +70,16 @@ def test_what_was_typed_before_a_question_answers_nothing(ok, env, project, plac
     assert not any("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
 
 
+def test_no_is_not_an_answer_but_yes_is(ok, env, project, place, notes):
+    """An `n` may mean the next."""
+    proposed(ok)
+    status, shown = on_terminal(["review"], env, project, ["n", "yes", "q"])
+    assert status == 0 and "'n' is not an answer" in shown
+    assert ["accepted: true" in path.read_text(encoding="utf-8") for path in kept(place)].count(
+        True
+    ) == 1 and len(kept(place)) == 3
+
+
 def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
     """q, or the end of the input, ends it; what was decided stays decided."""
     proposed(ok)

@@ -166,10 +166,17 @@ def test_a_rule_is_shown_with_its_state_reason_and_scope(ok, env, project, place
     head = ok("show", "r-1")
     for name, value in (("because", "Pages stay stable"), ("scope", "api")):
         assert re.search("(?m)^%s +%s$" % (name, value), head), head
-    assert re.search("(?m)^state +waits for review$", head)
+    assert re.search("(?m)^state +waits for review: `dayleaf review`$", head)
     for word, state in (("approve", "follow this"), ("reject", "rejected")):
         assert on_terminal(["rule", word, "r-1"], env, project, ["yes"])[0] == 0
         assert re.search("(?m)^state +%s$" % state, ok("show", "r-1"))
+
+
+def test_a_rule_without_a_text_tells_no_size(ok):
+    """Its title is all that it says."""
+    id = json.loads(ok("keep", "Never push on a Friday.", "--json"))["id"]
+    assert "tokens" not in ok("show", id) + ok("recall", "push Friday")
+    assert not ok("show", id).endswith("\n\n")
 
 
 def test_feedback_takes_a_title_of_several_words(ok, run):

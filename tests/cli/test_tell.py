@@ -324,6 +324,13 @@ def test_what_dayleaf_put_before_the_model_is_no_part_of_a_note(ok):
     )
 
 
+def test_a_handoff_that_says_nothing_new_replaces_none(ok):
+    """The same record stays, and no older one became a checkpoint."""
+    ok("checkpoint", "Moved the pool.")
+    before = ok("handoff")
+    assert ok("handoff") == before and len(json.loads(ok("recall", "--json"))["hits"]) == 2
+
+
 def test_an_empty_note_replaces_nothing(ok, run):
     """An unset variable is no wish to have a handoff made, and what is replaced is named."""
     ok("handoff", "Do not deploy before the audit.")

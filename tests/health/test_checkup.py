@@ -196,6 +196,13 @@ def test_what_the_last_client_does_not_give(examine, project, tmp_path, version,
     )
 
 
+def test_the_client_on_the_path_tells_its_own_version(examine, project, tmp_path):
+    """An old transcript may be an imported one."""
+    told = written(project, tmp_path, ["2.1.20"])
+    (tmp_path / "claude").write_text("#!/bin/sh\necho '2.1.329 (Claude Code)'\n")
+    assert examine("client", **told) == [(OK, "Claude Code 2.1.329", "")]
+
+
 def test_a_client_that_is_not_there_lacks_nothing(examine, project, tmp_path):
     """The version of an old transcript is no version to update."""
     told = {**written(project, tmp_path, ["2.1.49"]), "PATH": "/nonexistent"}

@@ -53,6 +53,7 @@ def test_a_plan_names_the_projects_of_the_newest_sessions():
     assert lines[0] == "20 past sessions of 10 projects can be imported, 20 MB:"
     assert [line.split()[0] for line in lines[1:7]] == ["p%d" % n for n in range(6)]
     assert lines[7] == "  and 8 sessions of 4 more projects"
+    assert max(map(len, lines)) <= 100
 
 
 def test_what_stays_out_is_said_with_its_reason():

@@ -284,7 +284,7 @@ def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
         "lost": True,
         "unfit": ["l-2"],
         "chosen": [
-            {"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match", "used": False}
+            {"score": 0.91, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match", "used": False}
         ],
     }
     value = {
@@ -305,8 +305,23 @@ def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
     assert (
         "prompt p-1  2 records compared, 0 characters, 3 ms; it did not reach the model"
     ) in said[2]
-    assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
+    assert said[3].split() == ["0.91", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
     assert said[6].endswith("  switched off")
+
+
+def test_a_push_fits_the_terminal_and_tells_a_score_where_one_chose(now):
+    """Of a record that came near twice, the better score alone."""
+    given = {"score": 1.0, "id": "c-1", "title": "long " * 40, "reason": "standing wish", "used": 0}
+    near = [{"event": "prompt", "chosen": [], "below": [["c-2", n]]} for n in (3.44, 15.83)]
+    value = {
+        "session": "s",
+        "moments": [],
+        "events": [{"event": "start", "chosen": [given]}, *near],
+    }
+    said = pastlines.push_lines(value, now, screen.Style(60))
+    (row,) = [line for line in said if "c-1" in line]
+    assert len(row) <= 60 and row.endswith("  standing wish") and "1.00" not in row
+    assert said[-1] == "  nearest, but not near enough: 15.83 c-2"
 
 
 def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project, place):

@@ -241,6 +241,19 @@ def test_a_long_branch_leaves_room_for_the_titles_of_the_last_sessions(place, no
     )
 
 
+@pytest.mark.parametrize("columns", [40, 50, 60])
+def test_a_narrow_terminal_breaks_no_line_of_the_overview(place, now, columns):
+    """Titles are cut, hints go on in the next line at a blank."""
+    head = "id: c-1a2b3c4d\nkind: checkpoint\nbranch: someone/a-long-branch\n"
+    text = "---\n%stitle: %s\n---\n\nx\n" % (head, "move " * 20)
+    record = records.from_bytes("p/checkpoints/x.md", text.encode(), now)
+    full = ((record, "It works. " * 9),)
+    for shown, handoff in ((full, record), ((), None)):
+        seen = workdays.Glance("w", "main", shown, handoff, None, 0, (("E" * 80, 2),))
+        lines = workdays.glance_lines(seen, now, screen.Style(columns))
+        assert all(plaintext.count_columns(line) <= columns for line in lines), lines
+
+
 @pytest.mark.parametrize("markdown", [False, True])
 def test_words_of_notes_are_marked_once(place, now, markdown):
     """Quietly, at the end; a standup without them says nothing of it."""

@@ -122,6 +122,7 @@ def test_who_says_no_hears_how_to_do_it_later(user, reply):
     assert "Nothing was imported; `~/.local/bin/%s` does it at any time." % COMMAND in shown
     assert imported(user) == held and "Found in them" not in shown
     assert ("A demonstration" in shown) == (not held) and "Done." in shown
+    assert max(map(len, shown.partition("Done.")[2].splitlines())) <= 100
 
 
 def test_without_a_terminal_it_imports_nothing_and_says_the_command(user):
