@@ -275,7 +275,7 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
 
 
 def split_sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
-    """Yield (heading's match, lines, whether each is code) of each turn."""
+    """Yield each turn: (heading's match, lines, their flags for code)."""
     head: re.Match[str] | None = None
     lines: list[str] = []
     marked: list[bool] = []

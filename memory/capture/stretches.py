@@ -476,7 +476,7 @@ class Capture:
             return False
 
     def _find_checkout(self, is_past: bool) -> tuple[str, str]:
-        """Return (branch, commit) of the work.  is_past: not those checked out now."""
+        """Return the work's (branch, commit).  is_past: by its facts, not by HEAD."""
         facts = self.state.facts
         if is_past:
             return facts.branch, next((hash for hash, *_ in reversed(facts.commits) if hash), "")

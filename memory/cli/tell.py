@@ -268,7 +268,7 @@ def _ask_model(
 
 
 _REPLACED = {  # by whether the older handoff was not read yet
-    True: "the older handoff (%s  %s) was not read yet; the next session gets both",
+    True: "the next session gets the unread handoff too: %s  %s",
     False: "replaced %s  %s; the old one became a checkpoint",
 }
 

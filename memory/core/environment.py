@@ -60,7 +60,7 @@ def _normalise(path: str) -> str:
 
 
 def _read_variables(path: str) -> Optional[Dict[str, str]]:
-    """Return the variables of a settings file, None if unknown."""
+    """Return `env` of a settings file, None if it may hide variables of ours."""
     try:
         text = files.read(path, LIMIT + 1)
     except (OSError, ValueError):

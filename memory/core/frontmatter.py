@@ -494,7 +494,7 @@ def _find_entry_end(lines: List[str], first: int, stop: int) -> int:
 
 
 def _find_comment(line: str) -> str:
-    """Return the comment behind a value on one line, or ""."""
+    """Return the comment behind a value on one line with the blanks before it, or ""."""
     value = line.rstrip("\r").partition(":")[2]
     at = 0
     if value.lstrip()[:1] in ('"', "'"):

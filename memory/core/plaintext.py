@@ -255,7 +255,7 @@ def merge_overlapping(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return a text's part around a sought word, the heading above it first.
+    """Return the text around a sought word, led by the heading above it.
 
     sought: words in order of preference.  start: search from this index on.
     """

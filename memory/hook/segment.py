@@ -262,7 +262,7 @@ class Segment:
         """Return (document numbers as a memoryview of u32, impacts) of a term.
 
         most: read only this many, from the first document on (they ascend).
-        champions: read the 1,024 of the greatest impact, of a term in more documents.
+        champions: read instead the 1,024 of the greatest impact, stored before the full list.
         """
         if df == 1:  # the offset is (impact, document)
             packed = _ONE.pack(offset & NO_DOCUMENT)

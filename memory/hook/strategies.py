@@ -52,7 +52,7 @@ class Strategy:
         if not self.whole or not learnings:
             return ""
         if given == learnings:
-            return "the session starts with every learning, so this prompt adds none"
+            return "the session's brief has every learning, so this prompt adds none"
         return (
             "it starts with %d of them; %d left out: too long, or with a secret or a "
             "conflict (`dayleaf store check`)" % (given, learnings - given)

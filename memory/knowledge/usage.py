@@ -142,13 +142,13 @@ def _find_uses(
         ids = (*shown.prompts.get(call.prompt, ()), *call.recalled)
         in_turn = [(call.prompt, id) for id in ids]
         at_start = [("", id) for id in shown.at_start(call.at)]
-        for use in (*in_turn, *at_start):
-            record = names(use[1])
-            is_at_start = use[0] == "" and use not in in_turn
+        for prompt, id in (*in_turn, *at_start):
+            record = names(id)
+            is_at_start = prompt == "" and (prompt, id) not in in_turn
             if record is None or (record.placed and is_at_start):
                 continue
-            if _is_used(call.words, use, record, shown):
-                yield record.name, *use
+            if _is_used(call.words, (prompt, id), record, shown):
+                yield record.name, prompt, id
 
 
 def _read_calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:

@@ -173,7 +173,7 @@ def _stat_record(place: Place, name: str) -> tuple[int, int]:
 
 
 def _read_failures(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
-    """Return a record's row of `<scope>.met`."""
+    """Return a record's failures as a row of the file `<scope>.met`."""
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
         record = strip_private_record(store.read(name))

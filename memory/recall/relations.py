@@ -321,6 +321,7 @@ def add_link(written: Any, relation: str, target: str) -> Any:
 
     written: the value as read, None for none.
     """
+    # {relation: target or targets}; a list of links and a single one become a list
     if isinstance(written, dict) and written and "target" not in written:
         before = written.get(relation)
         if before is None or before == []:

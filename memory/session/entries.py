@@ -313,7 +313,7 @@ def join_text(content: object) -> str:
 
 
 def _join_typed(blocks: list[dict[str, Any]]) -> str:
-    """Return the text of a user's blocks, long ones marked as pasted."""
+    """Return the text of a user's blocks, long ones beside short ones marked as pasted."""
     texts = [_str(block.get("text")) for block in blocks if block.get("type") == "text"]
     pasted = [len(text) > PASTE and not _is_by_program(text) for text in texts]
     if all(pasted) or any(map(_PASTED.search, texts)):

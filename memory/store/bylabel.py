@@ -411,7 +411,7 @@ def _is_worded(value: str, least: int) -> bool:
 
 
 def _is_random_groups(value: str) -> bool:
-    """Tell whether a group is no word: without vowel, or not only letters."""
+    """Tell whether any group lacks a vowel or holds other than letters."""
     return any(not rx(r"[aeiouy]").search(group) or not group.isalpha() for group in value.split())
 
 

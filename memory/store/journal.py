@@ -110,7 +110,10 @@ def begin(place: Place, now: float) -> str:
 
 
 def find_interrupted_run(place: Place) -> str:
-    """Return the newest run's name if cut short, else ""; raises StoreError."""
+    """Return the name of the newest run if it did not end, or "".
+
+    Raises StoreError.
+    """
     known = read_runs(place)
     return known[-1].run if known and not known[-1].done else ""
 

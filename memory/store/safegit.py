@@ -222,7 +222,7 @@ def _failed_start(reason: str) -> ProcessResult:
 
 @contextlib.contextmanager
 def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
-    """Yield (a temporary view of a repository, its work tree)."""
+    """Yield (a temporary git directory without configuration, its work tree)."""
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
         common = layout.find_common_git(git)

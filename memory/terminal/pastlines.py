@@ -33,7 +33,7 @@ MOMENT = {
     "agent": "with subagents' prompts",
 }
 HOW = {  # by the loader's strategy
-    "load_all": "each session starts with every learning that fits into the brief",
+    "load_all": "each session's brief gets every learning that fits",
     "index_filter": "each prompt gets the nearest of them",
     "topic_filter": "each prompt gets the nearest within its topics",
 }
@@ -46,7 +46,7 @@ LONG = 320  # characters of a command or a quote; longer than a terminal's line,
 REMEDIES = 5  # occurrences of an error
 LISTED = 10  # invocations, sessions or walls
 BRIEFED = 8000  # characters of a command that are read
-EMPTY = 'this memory holds nothing for the prompt; `dayleaf learn "…"` keeps what you find out'
+EMPTY = 'no record fits; `dayleaf learn "…"` keeps what you find out'
 # A quoted text of over 60 characters: (quote, its first 60, the rest of at most 400).
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
@@ -248,11 +248,14 @@ def _format_chosen(value: dict[str, Any], given: int, style: Style | None) -> li
 
 
 def _format_compared(value: dict[str, Any], style: Style | None) -> list[str]:
+    """Format the records compared, and the block that the prompt gets."""
     out, compared = [], value["considered"]
     if compared:
         head = "compared (the best %d; %.2f is near enough):" % (len(compared), value["threshold"])
         out += ["", head, *_format_relevance(compared, _format_terms, style)]
-    return [*out, "", strip_hidden(value["block"])] if value["block"] else out
+    if value["block"]:
+        out += ["", strip_hidden(value["block"])]
+    return out
 
 
 def _format_terms(record: dict[str, Any]) -> list[str]:

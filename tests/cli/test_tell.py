@@ -341,8 +341,9 @@ def test_an_empty_note_replaces_nothing(ok, run):
             1,
         ) and "the handoff is empty" in done.stderr
     assert "Do not deploy" in ok("handoff", "--show")
-    assert "Do not deploy before the audit) was not read yet; the next session gets both" in ok(
-        "handoff", "The audit is done."
+    said = ok("handoff", "The audit is done.")
+    assert re.search(
+        "next session gets the unread handoff too: .*Do not deploy before the audit", said
     )
 
 

@@ -145,7 +145,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     assert value["strategy"] == "few_in_full" and value["considered"] == []
     said = pastlines.load_lines(value, False)
     assert said[0].startswith("40 learnings") and said[0].endswith("few_in_full")
-    assert "the session starts with every learning, so this prompt adds none" in said
+    assert "the session's brief has every learning, so this prompt adds none" in said
 
 
 def test_a_word_that_a_project_is_about_routes_nowhere():

@@ -262,7 +262,7 @@ def test_load_says_that_all_learnings_came_at_the_start(ok, monkeypatch):
     """
     assert "every learning is given" not in ok("load", "jwt")
     ok("learn", TEXT)
-    assert "the session starts with every learning" in ok("load", "jwt")
+    assert "the session's brief has every learning" in ok("load", "jwt")
     ok("learn", "Another learning of some length. " * 40)
     monkeypatch.setattr(at_start, "BRIEF_UNITS", 900)
     assert "it starts with 1 of them; 1 left out: too long" in ok("load", "jwt")
