@@ -83,9 +83,7 @@ def _is_interrupted(place: layout.Place, session: str, path: str, now: float) ->
 def _find_transcript(
     place: layout.Place, session: str, folders: TranscriptFolders, env: dict[str, str]
 ) -> str:
-    return folders.find(session) or transcript.validate_path(
-        progress.read_transcript_path(place.receipts(session)), env
-    )
+    return folders.find(session) or progress.find_told_transcript(place, session, env)
 
 
 def find_uncaptured(
