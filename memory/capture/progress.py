@@ -71,6 +71,7 @@ class CaptureState:
     """The state of a session's capture; see the module's docstring.
 
     retold: earlier turns that are written anew; not saved.
+    imported: the instant of an import; not saved.
     """
 
     path: str
@@ -95,6 +96,7 @@ class CaptureState:
     closed: list[ClosedStretch] = field(default_factory=list)
     retold: list[Turn] = field(default_factory=list)
     private: bool = False
+    imported: str = ""
 
     @property
     def offset(self) -> int:
