@@ -421,7 +421,9 @@ class Capture:
             wishes.save_wishes(self._open_store(), facts.turns, self.session)
 
     def _keep_answer(self) -> None:
-        if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
+        state = self.state
+        # more turns follow, or a conversation goes on
+        if self.stop or has_answer(state.facts) or state.retold or state.talk:
             self._update_conversation()
 
     def _keep_name(self) -> None:
