@@ -418,7 +418,9 @@ class Capture:
     def _keep_wishes(self) -> None:
         facts = self.state.facts
         if self.settings["capture.wishes"] and facts.typed:
-            wishes.save_wishes(self._open_store(), facts.turns, self.session)
+            keeper = self._open_store()
+            wishes.save_wishes(keeper, facts.turns, self.session)
+            wishes.withdraw_wishes(keeper, [*self.state.retold, *facts.all_turns], self.session)
 
     def _keep_answer(self) -> None:
         state = self.state
