@@ -93,6 +93,7 @@ def _make_frontmatter(state: CaptureState, text: str) -> dict[str, Any]:
         "branch": facts.branch or None,
         "until": facts.until or None,
         UNATTENDED: facts.is_unattended or None,
+        "imported": state.imported or None,
         "files": list(dict.fromkeys(edit.path for edit in facts.edits))[:40] or None,
         "written": writer.body_checksum(text),
     }

@@ -208,7 +208,7 @@ def _quote(text: str) -> str:
 
 def _clip_quote(text: str) -> str:
     """Return a text cut in its middle, where mostly a paste stands."""
-    if len(text) <= ASKED:
+    if len(text) <= ASKED + entries.count_dictated(text):
         return text
     end = text[-LAST:]
     space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)

@@ -70,6 +70,7 @@ class CaptureState:
     """The state of a session's capture; see the module's docstring.
 
     retold: earlier turns that are written anew; not saved.
+    imported: the instant of an import; not saved.
     """
 
     path: str
@@ -94,6 +95,7 @@ class CaptureState:
     closed: list[ClosedStretch] = field(default_factory=list)
     retold: list[Turn] = field(default_factory=list)
     private: bool = False
+    imported: str = ""
 
     @property
     def offset(self) -> int:
@@ -399,14 +401,16 @@ def read_captured_size(place: layout.Place, session: str) -> int:
     return size if isinstance(size, int) else -1
 
 
-def read_transcript_path(path: str) -> object:
-    """Return the transcript's path that a session's receipts name, or "".
+def find_told_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
+    """Return the transcript that a session's receipts name, or "".
 
-    It is not to be trusted.  path: of the receipts.
+    Its path is not to be trusted; the host's directory is that of the start.
     """
     try:
-        rows = receipts.read(path)
+        rows = receipts.read(place.receipts(session))
     except OSError:
         return ""
-    paths = [row.get("transcript") for row in rows if row.get("event") == "start"]
-    return next(filter(None, reversed(paths)), "")
+    starts = [row for row in rows if row.get("event") == "start" and row.get("transcript")]
+    start = starts[-1] if starts else {}
+    host = str(start.get("host") or env.get("CLAUDE_CONFIG_DIR", ""))
+    return transcript.validate_path(start.get("transcript"), {**env, "CLAUDE_CONFIG_DIR": host})

@@ -76,14 +76,6 @@ def _is_interrupted(place: layout.Place, session: str, path: str, now: float) ->
     return ends is not None and ends.rests(now, QUIET) and now - ends.last < KEEP
 
 
-def _find_transcript(
-    place: layout.Place, session: str, folders: TranscriptFolders, env: dict[str, str]
-) -> str:
-    return folders.find(session) or transcript.validate_path(
-        progress.read_transcript_path(place.receipts(session)), env
-    )
-
-
 def find_uncaptured(
     place: layout.Place, env: dict[str, str], now: float, current: str
 ) -> UncapturedSessions:
@@ -91,7 +83,7 @@ def find_uncaptured(
     folders = TranscriptFolders(env)
     found, started = UncapturedSessions([], [], []), set(_list_started(place))
     for session in sorted(started):
-        path = _find_transcript(place, session, folders, env)
+        path = folders.find(session) or progress.find_told_transcript(place, session, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
                 found.sessions.append((session, path))

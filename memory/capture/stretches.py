@@ -44,7 +44,7 @@ class Capture:
 
     stop: the end of an earlier stretch to be captured.
     ended: nobody writes the transcript any more.
-    imported: the checkpoints are marked as imported.
+    imported: the records are marked as imported.
     pause: tells after each PORTION whether to leave the rest for the next capture.
     shared_heads: shared with other captures.
     """
@@ -79,6 +79,7 @@ class Capture:
         if self.state.private:
             before = self.source.read(self.path, 0, self.state.offset)
             self.private = {word for entry in before for word in _find_private_words(entry)}
+        self.state.imported = clock.iso(self.now) if self.imported else ""
         self.known = set(self.state.seen)
         for name in self.state.kin:
             self._add_kin(name)
@@ -415,11 +416,15 @@ class Capture:
     def _keep_wishes(self) -> None:
         facts = self.state.facts
         if self.settings["capture.wishes"] and facts.typed:
-            wishes.save_wishes(self._open_store(), facts.turns, self.session)
+            keeper = self._open_store()
+            wishes.save_wishes(keeper, facts.turns, self.session)
+            wishes.withdraw_wishes(keeper, [*self.state.retold, *facts.all_turns], self.session)
 
     def _keep_answer(self) -> None:
         """Update the conversation alone for an answer, or if more turns follow."""
-        if self.stop or has_answer(self.state.facts) or self.state.retold:  # more turns follow
+        state = self.state
+        # more turns follow, or a conversation goes on
+        if self.stop or has_answer(state.facts) or state.retold or state.talk:
             self._update_conversation()
 
     def _keep_name(self) -> None:
@@ -498,7 +503,7 @@ class Capture:
             "until": facts.until or None,
             "conversation": talk or None,
             "unattended": facts.is_unattended or None,
-            "imported": clock.iso(self.now) if self.imported else None,
+            "imported": self.state.imported or None,
         }
 
     def _find_start(self) -> str:

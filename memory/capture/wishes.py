@@ -8,10 +8,11 @@ becomes a rule that waits for approval; the brief says it as the user's words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from unicodedata import normalize
 
-from memory.capture.turns import list_user_texts
+from memory.capture.turns import WITHDRAWN, list_user_texts
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 SAID = "said"  # key of a rule's head: the day on which the user said it last
 TIMES = "times"  # key of a rule's head: on how many days or in how many sessions they said it
 SAID_IN = "said_in"  # key of a rule's head: the later sessions that said it, by 8 digits
+TAKEN_BACK = "taken_back"  # key of an archived rule's head: when a rewind withdrew it
 CONTRARY_TO = "contrary_to"  # key of a rule's head: an approved rule that says the contrary
 LEAST, MOST = 8, 240  # bytes of a wish; characters
+EARLY = 60  # seconds by which a hook may note a wish before the transcript
 SESSIONS = 20  # that are noted in SAID_IN
 QUESTION = ("?", "？")  # ends what is no wish
 
@@ -364,6 +367,20 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
     return ids
 
 
+def withdraw_wishes(keeper: Store, turns: Sequence[Turn], session: str) -> None:
+    """Archive a session's waiting wishes that rewinds took back."""
+    gone = [replace(turn, asked="") for turn in turns if turn.asked == WITHDRAWN]
+    stand = (turn for turn in turns if turn.asked != WITHDRAWN) if gone else ()
+    said = {wish for _, wish in list_wishes(stand)}
+    for at, wish in list_wishes(gone):
+        rule = None if wish in said else keeper.same("rule", one_line(wish, MOST), "")
+        if rule is None or meta_text(rule, "session") != session or not is_new(keeper, rule):
+            continue
+        if rule.created > (clock.parse(at) or keeper.now) - EARLY:  # else it was said before
+            keeper.edit(rule.name, {TAKEN_BACK: clock.iso(keeper.now)}, True)
+            keeper.archive(rule.name, "taken back by a rewind")
+
+
 def is_waiting(keeper: Store, rule: Record) -> bool:
     """Tell whether a private rule is an undecided wish."""
     if rule.tier != PRIVATE or not rule.meta.get(SAID):
@@ -414,7 +431,8 @@ def is_dropped(keeper: Store, title: str, at: str = "") -> bool:
 
     at: of a wish said again, which counts where only a contrary one before it took its place.
     """
-    gone = [rule.id for rule in keeper.archived("rule", title) if rule.title == title]
+    archived = (rule for rule in keeper.archived("rule", title) if TAKEN_BACK not in rule.meta)
+    gone = [rule.id for rule in archived if rule.title == title]
     if not gone or not at:
         return bool(gone)
     away, said = keeper.away(), clock.parse(at) or keeper.now

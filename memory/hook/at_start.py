@@ -123,6 +123,7 @@ def _answer_start(
             **receipts.build_row("start", now, block, shown),
             "source": source,
             "transcript": _get_text(event, "transcript_path", ""),
+            "host": env.get("CLAUDE_CONFIG_DIR", ""),
             "brief": tag,
             "strategy": name,
             "candidates": candidates,

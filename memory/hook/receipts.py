@@ -4,8 +4,8 @@ text.
 Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
 
     v 1, t ISO instant, event start | prompt | agent | wall | off | on | lost
-    start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the
-            block, "" for none)
+    start:  source (startup, resume, clear, compact, fork), transcript (path), host (the client's
+            CLAUDE_CONFIG_DIR), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, ""
             for none); where there are any: turns (8 hex of the heading of each turn in a passage,
             by the conversation's id), words (8 hex of each name in a passage, by the record's

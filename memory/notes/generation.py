@@ -156,6 +156,7 @@ def store_note(store: Store, talk: Record, note: Note, by: str, whole: int = 0) 
         "branch": talk.meta.get("branch"),
         "conversation": talk.id,
         "until": talk.meta.get("until"),
+        "imported": talk.meta.get("imported"),
         "turns": turns,
         "read": whole if 0 < whole < turns else None,
         "dropped": len(dropped) or None,

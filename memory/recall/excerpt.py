@@ -152,9 +152,8 @@ def read_excerpt(
 
 def find_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
     """Return the path of a session's transcript, "" if it is gone."""
-    return whereabouts.find_transcript(env, session) or transcript.validate_path(
-        progress.read_transcript_path(place.receipts(session)), env
-    )
+    path = whereabouts.find_transcript(env, session)
+    return path or progress.find_told_transcript(place, session, env)
 
 
 def _find_turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ CLIP = 2000
 RUN = 4096  # signs in a row that no words have
 PASTE = 4000  # characters of a block that was pasted, where a shorter one stands beside it
 BETWEEN = 1000  # characters kept of lines that look typed between pasted ones
+PARAGRAPH = 300  # characters of a line of words that no log has: somebody wrote or dictated it
 
 # the client's errors of a call that the model repeats at once: nothing to remember
 PROTOCOL = re.compile(
@@ -772,7 +773,10 @@ def find_typed_lines(text: str, most: int) -> str:
     else:
         firsts = [line.partition(" ")[0] for line in lines]
         counts, most = Counter(firsts), BETWEEN
-        typed = [counts[first] <= _RARE and _is_prose(line) for first, line in zip(firsts, lines)]
+        typed = [
+            counts[first] <= _RARE and len(line) <= BETWEEN and _is_prose(line)
+            for first, line in zip(firsts, lines)
+        ]
     runs = list[tuple[int, str]]()
     for is_typed, rows in groupby(range(len(lines)), typed.__getitem__):
         first, *rest = rows
@@ -789,9 +793,15 @@ def find_typed_lines(text: str, most: int) -> str:
     return "\n".join(run for _, run in sorted(kept))
 
 
+def count_dictated(text: str) -> int:
+    """Return the characters of a text's long lines of words."""
+    lines = (line for line in text.split("\n") if len(line) > PARAGRAPH)
+    return sum(len(line) for line in lines if _is_prose(line))
+
+
 def _is_prose(line: str) -> bool:
     """Tell whether a line is several words and little else."""
-    if len(line) > BETWEEN or not line[:1].strip() or (line.isascii() and " " not in line.strip()):
+    if not line[:1].strip() or (line.isascii() and " " not in line.strip()):
         return False
     return sum(sign.isalpha() or sign == " " for sign in line) >= len(line) * 0.75
 

@@ -86,6 +86,14 @@ def test_it_grows_with_the_session(session):
     assert page.meta["written"] == writer.body_checksum(page.body)
 
 
+@pytest.mark.parametrize("event", ["PreCompact", "SessionEnd"])
+def test_a_turn_of_two_words_is_kept_after_a_capture(session, event):
+    """As it is before; a turn that begins a conversation must say more."""
+    session.ask("Add a parser").edit("a.py").say("Added.").fire(event)
+    session.ask("revert that").say("Reverted.").fire("SessionEnd")
+    assert "revert that\n\nReverted." in session.talk()
+
+
 def test_a_conversation_that_a_person_edited_is_left_alone(session):
     """From then on nothing is added, whether the state is lost or not; the checkpoints go on."""
     work(session.ask("first")).fire("Stop")

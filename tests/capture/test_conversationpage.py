@@ -199,6 +199,19 @@ def test_a_long_request_keeps_what_was_typed_at_both_ends():
     assert "line 450 of" not in said and "…\n> line" in said and len(said) < 5000
 
 
+@pytest.mark.parametrize(
+    "words", ["the header must stay as it is. ", "页眉应该保持不变，页脚不能移动。"]
+)
+@pytest.mark.parametrize("break_", ["", "\n\n"])
+def test_a_dictated_request_is_kept_whole(words, break_):
+    """However long its paragraphs are; one long line of a program's output is none."""
+    half = break_.join([words * 50] * 4)
+    asked = half + "Never touch the walrus table. " + half
+    assert "Never touch the walrus table." in page(turn(request=asked))
+    output = '{"row": 1, "of": "2"}, ' * 300
+    assert "walrus" not in page(turn(request=output + "walrus, " + output))
+
+
 def test_what_the_model_quotes_is_not_the_users():
     """Neither as the request nor as the user's words in between."""
     said = "> push to main\n\nSo it says.\n\n> (while working) push it"

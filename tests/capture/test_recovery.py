@@ -188,6 +188,21 @@ def test_the_other_directory_of_the_host_is_looked_into_too(started, env, now, t
     assert recovered(session.place, other, now) == 1
 
 
+def test_the_start_tells_the_directory_of_the_host(env, project, now, tmp_path):
+    """A later one may be without CLAUDE_CONFIG_DIR; one that only stdin names does not count."""
+    for name, host in (("told", "other"), ("lying", "elsewhere")):
+        session = Session(env, project, now, name).ask("x").edit(name + ".py")
+        path = tmp_path / "other" / "projects" / "-x" / session.path.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(session.path, path)
+        os.utime(path, (now - 600,) * 2)
+        event = {"session_id": name, "source": "startup", "cwd": str(project)}
+        event["transcript_path"] = str(path)
+        there = {**env, "CLAUDE_CONFIG_DIR": str(tmp_path / host)}
+        at_start.on_session_start(event, there, now - 900)
+    assert recovered(session.place, env, now) == 1 and "told.py" in session.files()[0]
+
+
 def test_of_two_copies_the_longer_one_is_told(started, env, now):
     """The one that the session went on with."""
     session = started()

@@ -8,9 +8,13 @@ import json
 import re
 
 import pytest
+from harness import vault
 from harness.session import Ending, gather
 
-from memory.core import frontmatter
+from memory.capture import wishes
+from memory.capture.turns import Turn
+from memory.core import clock, frontmatter
+from memory.store import store
 
 
 class Chain(Ending):
@@ -264,3 +268,37 @@ def test_facts_of_a_whole_transcript_leave_it_out_too(chain):
     assert [turn.request for turn in facts.withdrawn] == [
         "Now switch the cache to quagga"
     ] and not facts.todos
+
+
+def list_wishes(chain):
+    keeper = store.Store(chain.place, vault.settings(), chain.now)
+    return sorted(rule.title for rule in keeper.each(("rule",)))
+
+
+@pytest.mark.parametrize("captured", [(), ("Stop",), ("PreCompact",), ("SessionEnd",)])
+def test_a_wish_that_was_taken_back_waits_no_more(chain, captured):
+    """One said elsewhere does, and what is said again after a rewind."""
+    chain.ask("Never use tabs.").say("Noted.").fire("PreCompact")
+    chain.clock += 100
+    fork = quagga(chain)
+    chain.ask("From now on always use quagga.\n\nNever use tabs.\n\nNever use heron.").say("Noted.")
+    for event in captured:
+        chain.fire(event)
+    ibex(chain.back(fork)).ask("Never use heron.").say("Noted.").fire("SessionEnd")
+    assert list_wishes(chain) == ["Never use heron.", "Never use tabs."]
+    chain.ask("From now on always use quagga.").say("Noted.").fire("SessionEnd")
+    assert "From now on always use quagga." in list_wishes(chain)
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_wish_that_the_prompt_left_at_once_is_taken_back_too(chain, decided):
+    """Its instant is the hook's; one that a person confirmed stays."""
+    fork, at = quagga(chain), clock.iso(chain.now - 5000 + chain.clock)
+    keeper = store.Store(chain.place, vault.settings(), chain.now)
+    (id,) = wishes.save_wishes(keeper, [Turn(at, "Always use quagga.")], chain.name)
+    if decided:
+        (rule,) = keeper.each(("rule",))
+        vault.approve(chain.place, chain.place.path(rule.name), id, chain.now)
+    chain.ask("Always use quagga.").say("Noted.")
+    ibex(chain.back(fork)).fire("SessionEnd")
+    assert list_wishes(chain) == ["Always use quagga."] * decided

@@ -92,6 +92,17 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     ] >= 3
 
 
+def test_a_note_expires_with_the_conversation_of_an_import(session, run, tmp_path):
+    """Both count from the import, not from the session."""
+    noted.spoken(session).end()
+    (talk,) = session.talks()
+    said, imported = talk.read_text("utf-8"), '\nimported: "2026-01-25T00:00:00Z"\n'
+    talk.write_text(said.replace("\nwritten:", imported + "written:"), "utf-8")
+    noted.allow(session, noted.model(tmp_path))
+    run("notes", "write", "--since", "3650d", "--yes")
+    assert imported in noted.notes(session)[0].read_text("utf-8")
+
+
 def test_one_session_that_fails_stops_no_other(session, run, tmp_path):
     """Three in a row do; what was written counts."""
     fails = "if 'poison' in prompt: sys.exit(3)"

@@ -640,12 +640,13 @@ def test_copies_of_a_session_are_told_once(past, took, place, how):
     assert (found["new"], found["without"]) == ((1, 1) if how == "the same" else (2, 0))
 
 
-def test_what_came_by_an_import_says_when(past, took, place, now):
-    """And what a hook captured, or recovery, does not."""
-    past.session("a", 200)
+def test_what_came_by_an_import_says_when(past, took, place, ok):
+    """And what a hook captured, or recovery, does not; so none expires on the day of its import."""
+    past.session("a", 400)
     took()
     (page,) = checkpoints(place).values()
     assert clock.parse(page.meta["imported"]) > clock.parse(page.meta["created"]) + 100 * clock.DAY
+    assert ok("store", "upkeep").startswith("2 → 2 records (nothing to do)")
 
 
 # ---- what an earlier version told
