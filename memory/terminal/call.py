@@ -449,15 +449,14 @@ def require_person(call: Call, subject: str, typed: str) -> None:
 def ask_choice(ways: Sequence[str]) -> str:
     """Ask on the terminal; return the first valid answer.
 
-    ways: the answers, each with its own first letter, which is enough. `yes` means the first, the
-        end of input the last; a `no` may mean the next record, and is none.
+    ways: the answers, each with its own first letter, which is enough. `yes` means the first, `no`
+        means `reject`, the end of input the last; an `n` may mean the next record, and is none.
     """
     letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
     while True:
         line = _read_reply(letters + ": ")
         reply = line.strip().lower() if line else ways[-1]
-        if reply in ("y", "yes"):
-            return ways[0]
+        reply = {"y": ways[0], "yes": ways[0], "no": "reject"}.get(reply, reply)
         for way in ways:
             if reply in (way, way[0]):
                 return way

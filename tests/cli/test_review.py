@@ -70,7 +70,7 @@ def test_what_was_typed_before_a_question_answers_nothing(ok, env, project, plac
     assert not any("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
 
 
-def test_no_is_not_an_answer_but_yes_is(ok, env, project, place, notes):
+def test_yes_is_an_answer_but_n_is_none(ok, env, project, place, notes):
     """An `n` may mean the next."""
     proposed(ok)
     status, shown = on_terminal(["review"], env, project, ["n", "yes", "q"])
