@@ -66,7 +66,7 @@ def read_contents(place: Place, settings: Config, now: float, private: bool) -> 
     return Contents(
         layout.project_name(place.key),
         now,
-        sorted(map(_choose_for_session, groups.values()), key=lambda one: -one.created),
+        sorted(map(choose_for_session, groups.values()), key=lambda one: -one.created),
         sorted(kept, key=lambda one: (one.kind, -one.created, one.id)),
         len(found) - len(kept),
         private,
@@ -91,7 +91,8 @@ def find_session(record: Record) -> str:
     return session if isinstance(session, str) and session else record.id
 
 
-def _choose_for_session(group: Sequence[Record]) -> Record:
+def choose_for_session(group: Sequence[Record]) -> Record:
+    """Choose the record that tells a session in a list."""
     name = timeline.choose_card([catalogue.make_card(record) for record in group]).name
     return next(record for record in group if record.name == name)
 

@@ -31,7 +31,7 @@ from memory.core.plaintext import escape_invisible, one_line
 from memory.core.records import Record
 from memory.doors.page import catalogue, plots, talk, timeline
 from memory.doors.page.catalogue import Card
-from memory.doors.page.onefile import find_session
+from memory.doors.page.onefile import choose_for_session, find_session
 from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
@@ -232,10 +232,10 @@ class Pages:
         events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        newest = with_news[0] if with_news else talked
         dated = [record for record in read if record.kind in DATED_KINDS]
-        if newest:
-            what = _summarize_session([catalogue.make_card(record) for record in dated], newest)
+        if dated:
+            cards = [catalogue.make_card(record) for record in dated]
+            what = _summarize_session(cards, choose_for_session(dated))
         else:
             what = _summarize_unwritten(events, self.now)
         return self._make_sheet(
@@ -530,14 +530,15 @@ def _list_commits(
 def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     """Return what lists show of a session or a record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
+    began, at = timeline.find_span(cards)
     summary = {
         "id": find_session(record),
         "record": record.id,
         "by_hand": not session or record.kind not in DATED_KINDS,
         "title": one_line(record.title),
         "branch": branch if isinstance(branch, str) else "",
-        "at": max(card.until for card in cards),
-        "began": min(card.created for card in cards),
+        "began": began,
+        "at": at,
         "noted": any(card.kind == "note" for card in cards),
         "text": "",
     }
