@@ -431,7 +431,6 @@ class Pages:
             "Failures met before",
             failures=found[:FAILURES],
             left_out=max(0, len(found) - FAILURES),
-            sessions=len(self.catalogue.sessions()),
         )
 
     def review(self) -> Sheet:

@@ -250,9 +250,16 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
     assert said.count("<button") == said.count('class="copy"') + 1 and said.count("<form") == 1
 
 
-def test_failures_are_told_with_their_sessions(book):
-    said = book.html("failures")
-    assert "unused-result" in said and "3 sessions" in said and "/x/record/k-two#t1" in said
+def test_failures_are_told_with_their_sessions(own):
+    """Two suffice where another call then worked, and the heading names no other number."""
+    for session in ("six", "seven"):
+        fails = "- ✗ `gh pr diff 7 --stat` → exit 1: unknown flag: --stat"
+        text = "## 10:00 go on\n\n%s\n- ✓ `gh pr diff 7 --name-only`\n" % fails
+        conversations.held(own.place, session, "2026-11-20", text)
+    said = own.html("failures")
+    assert "unused-result" in said and "/x/record/k-two#t1" in said
+    assert re.findall("[0-9]+ sessions", said) == ["2 sessions", "3 sessions"]
+    assert "in several sessions" in said and "three or more" not in said
 
 
 def test_an_empty_store_says_what_to_do(tmp_path):
