@@ -31,7 +31,7 @@ from memory.core.plaintext import escape_invisible, one_line
 from memory.core.records import Record
 from memory.doors.page import catalogue, plots, talk, timeline
 from memory.doors.page.catalogue import Card
-from memory.doors.page.onefile import choose_for_session, find_session
+from memory.doors.page.onefile import GROUP_NAMES, choose_for_session, find_session
 from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
@@ -54,14 +54,6 @@ FAILURES, PUSHES = 40, 20  # on one page
 SESSIONS = Filter()  # of the timeline at first
 BRANCHES = 12  # beside the timeline
 
-GROUP_NAMES = {
-    "pending": "rule, waits",
-    "waiting": "script, waits",
-    "past": "past plan",
-    "rejected": "rule, rejected",
-    "refused": "script, rejected",
-    "candidate": "suggested",
-}  # where the name differs
 # verbs that keep, drop or change a record, by its kind and state
 FORGET, EDIT = "record forget", "record edit"
 COMMANDS = {
@@ -216,7 +208,10 @@ class Pages:
         if not read:
             return None
         summary = _summarize_session(entry.cards, read[0])
-        return {**summary, "kind": entry.kind, "author": entry.author}
+        decided = approvals.read_decisions(self.place.home)
+        group = hit.find_group(read[0], self.place.key, decided, self.place.root)
+        tag = GROUP_NAMES.get(group, group)
+        return {**summary, "kind": entry.kind, "group": group, "tag": tag, "author": entry.author}
 
     def _read_session(self, id: str) -> list[Record]:
         names = [card.name for card in self.catalogue.cards() if card.session == id]
