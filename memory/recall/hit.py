@@ -257,7 +257,7 @@ def add_display_fields(
                     age=now - hit.created,
                     claims=named.claims,
                     freshness=named.state,
-                    group=_find_group(
+                    group=find_group(
                         hit.record, hit.workspace, decided, place.root if here else ""
                     ),
                 )
@@ -265,7 +265,7 @@ def add_display_fields(
     return out
 
 
-def _find_group(
+def find_group(
     record: Record, workspace: str, decided: dict[approvals.Approval, str], root: str
 ) -> str:
     """Return a record's group for display; see `Hit`."""

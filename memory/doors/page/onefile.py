@@ -19,30 +19,40 @@ from string import Template
 from typing import NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.core import StoreError, clock, files, layout
+from memory.core import StoreError, approvals, clock, files, layout
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, SHARED, Place
 from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record
 from memory.doors.page import catalogue, timeline
+from memory.recall import hit
 from memory.store import redactor
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 from memory.terminal import localtimes
 
 FOLDER = Path(__file__).parent / "templates"
+GROUP_NAMES = {
+    "pending": "rule, waits",
+    "waiting": "script, waits",
+    "past": "past plan",
+    "rejected": "rule, rejected",
+    "refused": "script, rejected",
+    "candidate": "suggested",
+}  # of `Hit.group`, where the name differs
 
 
 class Contents(NamedTuple):
     """The records of one exported HTML file.
 
-    sessions: a record for each, newest first. left_out: number of other records.
+    sessions: a record for each, newest first. records: each with its `Hit.group`. left_out: number
+    of other records.
     """
 
     workspace: str
     now: float
     sessions: Sequence[Record]
-    records: Sequence[Record]
+    records: Sequence[tuple[Record, str]]
     left_out: int
     private: bool
 
@@ -63,11 +73,13 @@ def read_contents(place: Place, settings: Config, now: float, private: bool) -> 
     for record in kept:
         if record.kind in DATED_KINDS:
             groups.setdefault(find_session(record), []).append(record)
+    kept.sort(key=lambda one: (one.kind, -one.created, one.id))
+    decided = approvals.read_decisions(place.home)
     return Contents(
         layout.project_name(place.key),
         now,
-        sorted(map(_choose_for_session, groups.values()), key=lambda one: -one.created),
-        sorted(kept, key=lambda one: (one.kind, -one.created, one.id)),
+        sorted(map(choose_for_session, groups.values()), key=lambda one: -one.created),
+        [(one, hit.find_group(one, place.key, decided, place.root)) for one in kept],
         len(found) - len(kept),
         private,
     )
@@ -91,7 +103,8 @@ def find_session(record: Record) -> str:
     return session if isinstance(session, str) and session else record.id
 
 
-def _choose_for_session(group: Sequence[Record]) -> Record:
+def choose_for_session(group: Sequence[Record]) -> Record:
+    """Choose the record that tells a session in a list."""
     name = timeline.choose_card([catalogue.make_card(record) for record in group]).name
     return next(record for record in group if record.name == name)
 
@@ -111,7 +124,7 @@ def render_page(shown: Contents) -> str:
         workspace=escape(shown.workspace),
         about="written %s · %s%s" % (day, number, also),
         sessions=_render_sessions(shown.sessions, offset),
-        records="\n".join(_render_record(record, offset) for record in shown.records),
+        records="\n".join(_render_record(record, group, offset) for record, group in shown.records),
     )
 
 
@@ -157,7 +170,7 @@ def _render_session(record: Record, offset: clock.Offset) -> str:
     )
 
 
-def _render_record(record: Record, offset: clock.Offset) -> str:
+def _render_record(record: Record, group: str, offset: clock.Offset) -> str:
     branch = record.meta.get("branch")
     about = [clock.day(record.created + offset(record.created)), record.id]
     about += [", ".join(record.tags)] if record.tags else []
@@ -165,12 +178,13 @@ def _render_record(record: Record, offset: clock.Offset) -> str:
     rationale = record.rationale if record.kind == "rule" else ""
     return (
         '<article class="card record" id="%s"><h2>%s</h2>\n'
-        '<p class="about"><span class="tag">%s</span> %s</p>\n%s'
+        '<p class="about"><span class="tag %s">%s</span> %s</p>\n%s'
         '<div class="text plain">%s</div></article>'
     ) % (
         escape(record.id),
         _escape_line(record.title),
-        escape(record.kind),
+        escape(group),
+        escape(GROUP_NAMES.get(group, group)),
         _escape_line(" · ".join(about)),
         '<p class="outcome">%s</p>\n' % _escape_line(rationale) if rationale else "",
         escape(strip_hidden(localtimes.localize_body(record, record.body)).strip()),

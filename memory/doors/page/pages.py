@@ -31,7 +31,7 @@ from memory.core.plaintext import escape_invisible, one_line
 from memory.core.records import Record
 from memory.doors.page import catalogue, plots, talk, timeline
 from memory.doors.page.catalogue import Card
-from memory.doors.page.onefile import find_session
+from memory.doors.page.onefile import GROUP_NAMES, choose_for_session, find_session
 from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
@@ -54,14 +54,6 @@ FAILURES, PUSHES = 40, 20  # on one page
 SESSIONS = Filter()  # of the timeline at first
 BRANCHES = 12  # beside the timeline
 
-GROUP_NAMES = {
-    "pending": "rule, waits",
-    "waiting": "script, waits",
-    "past": "past plan",
-    "rejected": "rule, rejected",
-    "refused": "script, rejected",
-    "candidate": "suggested",
-}  # where the name differs
 # verbs that keep, drop or change a record, by its kind and state
 FORGET, EDIT = "record forget", "record edit"
 COMMANDS = {
@@ -216,7 +208,10 @@ class Pages:
         if not read:
             return None
         summary = _summarize_session(entry.cards, read[0])
-        return {**summary, "kind": entry.kind, "author": entry.author}
+        decided = approvals.read_decisions(self.place.home)
+        group = hit.find_group(read[0], self.place.key, decided, self.place.root)
+        tag = GROUP_NAMES.get(group, group)
+        return {**summary, "kind": entry.kind, "group": group, "tag": tag, "author": entry.author}
 
     def _read_session(self, id: str) -> list[Record]:
         names = [card.name for card in self.catalogue.cards() if card.session == id]
@@ -232,10 +227,10 @@ class Pages:
         events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        newest = with_news[0] if with_news else talked
         dated = [record for record in read if record.kind in DATED_KINDS]
-        if newest:
-            what = _summarize_session([catalogue.make_card(record) for record in dated], newest)
+        if dated:
+            cards = [catalogue.make_card(record) for record in dated]
+            what = _summarize_session(cards, choose_for_session(dated))
         else:
             what = _summarize_unwritten(events, self.now)
         return self._make_sheet(
@@ -431,7 +426,6 @@ class Pages:
             "Failures met before",
             failures=found[:FAILURES],
             left_out=max(0, len(found) - FAILURES),
-            sessions=len(self.catalogue.sessions()),
         )
 
     def review(self) -> Sheet:
@@ -530,14 +524,15 @@ def _list_commits(
 def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     """Return what lists show of a session or a record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
+    began, at = timeline.find_span(cards)
     summary = {
         "id": find_session(record),
         "record": record.id,
         "by_hand": not session or record.kind not in DATED_KINDS,
         "title": one_line(record.title),
         "branch": branch if isinstance(branch, str) else "",
-        "at": max(card.until for card in cards),
-        "began": min(card.created for card in cards),
+        "began": began,
+        "at": at,
         "noted": any(card.kind == "note" for card in cards),
         "text": "",
     }

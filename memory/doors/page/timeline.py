@@ -75,8 +75,8 @@ def list_entries(catalogue: Catalogue) -> list[Entry]:
 def _make_entries(catalogue: Catalogue) -> list[Entry]:
     found = []
     for key, cards in catalogue.sessions().items():
-        newest, lived = choose_card(cards), _drop_handoffs(cards)
-        at, began = max(card.until for card in lived), min(card.created for card in lived)
+        newest = choose_card(cards)
+        began, at = find_span(cards)
         author = catalogue.author(newest)
         found.append(Entry(at, began, key, SESSION, newest.branch, author, cards))
     found += [
@@ -94,6 +94,12 @@ def _sort_key(entry: Entry) -> tuple[float, str]:
 def _drop_handoffs(cards: Sequence[Card]) -> Sequence[Card]:
     """Leave out handoffs, which may be days younger, unless all cards are."""
     return [card for card in cards if not card.is_handoff] or cards
+
+
+def find_span(cards: Sequence[Card]) -> tuple[float, float]:
+    """Return when a session began and ended; its handoff is no part."""
+    lived = _drop_handoffs(cards)
+    return min(card.created for card in lived), max(card.until for card in lived)
 
 
 def choose_card(cards: Sequence[Card]) -> Card:

@@ -51,6 +51,14 @@ def test_one_file_holds_what_its_writer_chose(shown):
     assert "ghp_" not in shared and "[redacted:" in shared
 
 
+def test_one_file_says_what_nobody_approved(shown):
+    """A colleague who reads it must not take a waiting rule as binding."""
+    said = shown(True)
+    assert re.search('id="r-check".*\n.*<span class="tag pending">rule, waits</span>', said)
+    assert re.search('id="l-maybe".*\n.*<span class="tag candidate">suggested</span>', said)
+    assert re.search('id="l-zebra".*\n.*<span class="tag learning">learning</span>', said)
+
+
 def test_one_file_is_written_without_the_pages_packages(run, ok, place, project, monkeypatch):
     """As a fresh installation has none of them."""
     vault.mixed(place)

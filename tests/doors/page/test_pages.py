@@ -250,9 +250,30 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
     assert said.count("<button") == said.count('class="copy"') + 1 and said.count("<form") == 1
 
 
-def test_failures_are_told_with_their_sessions(book):
-    said = book.html("failures")
-    assert "unused-result" in said and "3 sessions" in said and "/x/record/k-two#t1" in said
+def test_a_waiting_wish_is_told_by_its_words(own):
+    """Its file lies folded below them; of a rule with more text it stands open."""
+    wish = {"kind": "rule", "rationale": "You said so on 2026-11-20.", "said": "2026-11-20"}
+    for id, body in (("r-wish", ""), ("r-long", "Twice.")):
+        vault.put(own.place, "p/rules/%s.md" % id, "Ring the bell", body, id=id, **wish)
+    own.now += 9
+    for id, opening in (("r-wish", "<details>"), ("r-long", "<details open>")):
+        card = own.html("review").partition('id="w-%s"' % id)[2].partition("</section>")[0]
+        folded = card.partition(opening)[2].partition("</details>")[0]
+        assert "rationale: You said" in folded and "checksum" in folded
+        assert card.replace(folded, "").count("Ring the bell") == 1
+        assert "You said so on 2026-11-20." in card.replace(folded, "")
+
+
+def test_failures_are_told_with_their_sessions(own):
+    """Two suffice where another call then worked, and the heading names no other number."""
+    for session in ("six", "seven"):
+        fails = "- ✗ `gh pr diff 7 --stat` → exit 1: unknown flag: --stat"
+        text = "## 10:00 go on\n\n%s\n- ✓ `gh pr diff 7 --name-only`\n" % fails
+        conversations.held(own.place, session, "2026-11-20", text)
+    said = own.html("failures")
+    assert "unused-result" in said and "/x/record/k-two#t1" in said
+    assert re.findall("[0-9]+ sessions", said) == ["2 sessions", "3 sessions"]
+    assert "in several sessions" in said and "three or more" not in said
 
 
 def test_an_empty_store_says_what_to_do(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import conversations, page, vault
 
-from memory.core import UsageError
+from memory.core import UsageError, clock
 from memory.doors.page import sheets
 from memory.doors.page.timeline import Filter, list_branches
 
@@ -40,11 +40,12 @@ def test_the_timeline_is_filtered_by_kind_branch_author_words_and_date(own):
     assert "l-zebra" in shown(kind="learning") and "r-check" in shown(kind="rule")
     assert shown(kind="learning", author="sam") == ["l-theirs"]
     assert {"four", "l-zebra"} <= set(shown(kind="all"))
+    assert '<span class="tag pending">rule, waits</span>' in own.html("timeline", Filter("rule"))
     with pytest.raises(UsageError, match="'zebra' is not a day"):
         shown(since="zebra")
 
 
-def test_a_handoff_moves_its_session_to_no_other_day_or_branch(own):
+def test_a_handoff_changes_neither_time_nor_branch_of_its_session(own):
     """It may be written long after, on the branch of another day; alone it is an entry."""
     key = {"trigger": "handoff", "branch": "else", "created": "2026-11-21T13:00:00Z"}
     for session in ("one", "alone"):
@@ -52,7 +53,11 @@ def test_a_handoff_moves_its_session_to_no_other_day_or_branch(own):
             own.place, session, "2026-11-21", "Go on.", id="c-" + session * 2, **key
         )
     own.now += 9
-    assert ids(own.pages.timeline()) == ["alone", "four", "three", "two", "one"]
+    sheet = own.pages.timeline()
+    assert ids(sheet) == ["alone", "four", "three", "two", "one"]
+    (row,) = sheet.values["days"]["2026-11-16"]
+    assert own.pages.session("one").values["what"].items() <= row.items()
+    assert row["began"] == row["at"] == clock.parse("2026-11-16T09:00:00Z")
     assert [branch.sessions for branch in list_branches(own.pages.catalogue)][:2] == [1, 3]
 
 
