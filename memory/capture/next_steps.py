@@ -49,12 +49,25 @@ _NUMBERED_HEADING = re.compile(r"#{1,6}\s+(?:[^\W\d]{1,12}\s)?\d{1,3}\s?[.):：�
 def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     """Return the next steps after a session, one line each.
 
-    history: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
+    history: the turns of a stretch.  todos: (text, status, id) of the client's list at its end.
     """
-    listed = [(one_line(text), status) for text, status, *_ in todos]
-    steps = [text for text, status in listed if status not in ("completed", "deleted")]
+    listed = [(one_line(text), *rest) for text, *rest in todos]
+    steps = [
+        text
+        for text, status, *id in listed
+        if status not in ("completed", "deleted") and not _was_asked_for(text, id, history)
+    ]
     steps += _find_plan_steps(history, bool(listed)) + _find_listed_steps(history)
     return [clip_at_word(step, STEP) for step in dict.fromkeys(steps)][:MOST]
+
+
+def _was_asked_for(task: str, id: Sequence[str], history: Iterable[Turn]) -> bool:
+    """Tell whether a turn asked for a task by its id, as `#10`, and did it."""
+    return any(
+        turn.did and openings.is_finished(turn) and _names(openings.find_outcome(turn), task)
+        for turn in history
+        if not set(re.findall(r"#(\d+)", turn.request)).isdisjoint(id)
+    )
 
 
 def _find_plan_steps(history: Sequence[Turn], has_todos: bool) -> list[str]:
