@@ -205,8 +205,13 @@ def _format_outcome(facts: Facts) -> list[str]:
 
 
 def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the working turn before a side question, or None."""
+    """Return the working turn before a side question, or None.
+
+    Where nothing was committed, the last turn that was more than acknowledged.
+    """
     work = openings.find_last_working_turn(facts.turns)
+    if not work and openings.is_acknowledged(closing):
+        work = openings.find_last_answered_turn(facts.turns)
     return work if work and work is not closing and openings.find_outcome(work) else None
 
 

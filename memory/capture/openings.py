@@ -75,6 +75,12 @@ def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
     return next(turn for turn in reversed(history) if any(p.kind in _WORK for p in turn.pieces))
 
 
+def find_last_answered_turn(history: Iterable[Turn]) -> Turn | None:
+    """Return the last turn but acknowledged ones, or None if it is unfinished."""
+    asked = [turn for turn in history if turn.asked != SUMMARY and not is_acknowledged(turn)]
+    return asked[-1] if asked and is_finished(asked[-1]) else None
+
+
 def find_questions(history: Sequence[Turn]) -> list[str]:
     """Return the unanswered questions at the end of the last statement."""
     last = find_last_telling_turn(history)
