@@ -330,8 +330,9 @@ def _format_failed_command(run: Run, later: list[Run]) -> str:
 
 
 def quote_command(command: str, most: int = 160) -> str:
-    """Return a command's first line as code, without `cd` and pipe."""
-    first, newline, _ = re.sub(r"^cd \S+ && ", "", command).strip().partition("\n")
+    """Return a command's first line as code, without comment, `cd` and pipe."""
+    command = re.sub(r"\A(?:\s*#.*\n)*\s*(?:cd \S+ && )?", "", command)
+    first, newline, _ = command.strip().partition("\n")
     first = re.sub(r"(?: 2>&1)?(?: \| (?:tail|head)(?: -n?\s?\d+)?)?$", "", first) or first
     return format_code(shorten(one_line(first) + (" …" if newline else ""), most))
 

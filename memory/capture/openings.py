@@ -150,6 +150,8 @@ def _parse_part(line: str) -> tuple[str, str]:
     level, head = tokeniser.parse_heading(line)
     if level:
         return HEADING, (head + ":").strip("| ")
+    if line.startswith("|"):
+        return ITEM, ", ".join(filter(None, map(strip_marks, line.split("|"))))
     return ITEM if _LISTED.match(line) else PROSE, strip_marks(line).strip("| ")
 
 

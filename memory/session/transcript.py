@@ -21,6 +21,7 @@ from memory.core import files
 from memory.session.entries import (
     LINK,
     PLAN,
+    PROMPT,
     REPORT,
     RESULT,
     REWIND,
@@ -29,6 +30,7 @@ from memory.session.entries import (
     TODOS,
     USE,
     Entry,
+    clean,
     find_pull_url,
     join_text,
     parse_entries,
@@ -108,6 +110,8 @@ class Reading:
                 for entry in entries:
                     if entry.kind == USE:
                         self._await_result(entry)
+                    elif entry.kind == PROMPT and self._queue:
+                        self._queue.take_prompt(entry.text)
                     elif entry.kind in _TOOLS_BY_KIND and not self._may_tell(entry):
                         continue
                     yield entry
@@ -128,7 +132,11 @@ class Reading:
     def _may_tell(self, entry: Entry) -> bool:
         """Tell whether the tool that an entry is of gives such entries."""
         call = self._calls.get(entry.id) if entry.id else None
-        return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
+        if call is None or entry.name in _ANYWHERE:
+            return True
+        if entry.kind == REPORT and not entry.name:
+            entry.name = clean(str(call.data.get("description") or ""))
+        return call.name in _TOOLS_BY_KIND[entry.kind]
 
     def _take_results(self, entries: list[Entry]) -> Iterator[Entry]:
         """Drop answered calls; yield the pull requests that they opened."""
@@ -223,12 +231,14 @@ class _Queue:
     Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
     it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer hosts add
     an attachment with the words given to the model, so the same words come twice, in either order.
+    What is typed may leave before a notice that waited longer: the prompt tells.
     """
 
-    __slots__ = ("_attached", "_removed", "_waiting")
+    __slots__ = ("_attached", "_dequeued", "_removed", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], str]] = []
+        self._dequeued: list[tuple[dict[str, Any], str]] = []  # [the last one]
         self._attached: list[str] = []  # by an attachment, not yet by a `remove`
         self._removed: list[str] = []  # the other way round
 
@@ -254,6 +264,7 @@ class _Queue:
             self._waiting.clear()
             return []
         enqueued, words = self._waiting.pop(known[0] if known else 0)
+        self._dequeued = [(enqueued, words)] if operation == "dequeue" else []
         if operation != "remove" or record.get("reason") not in (None, "absorbed_mid_turn"):
             return []
         return [
@@ -261,6 +272,14 @@ class _Queue:
             for entry in parse_queued(enqueued, words)
             if self._record_if_new(entry.text, self._attached, self._removed)
         ]
+
+    def take_prompt(self, prompt: str) -> None:
+        """Let a prompt leave the queue in place of what was taken for it."""
+        before, self._dequeued = self._dequeued, []
+        known = [i for i, (_, words) in enumerate(self._waiting) if clean(words) == prompt]
+        if before and clean(before[0][1]) != prompt and known:
+            del self._waiting[known[0]]
+            self._waiting[:0] = before
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:

@@ -212,6 +212,16 @@ def test_a_statement_that_leads_on_to_code_ends_with_it(session):
     assert section(text, "Outcome").strip() == "- Call it so: `make all make test`"
 
 
+def test_a_table_is_told_row_by_row_and_a_command_without_its_comment(session):
+    session.ask("answer them").bash("# Clean up\n\n# twice\ncd /w && rmdir a\nls", "rmdir: no", 1)
+    session.say("Both are answered:\n\n| Comment | Reply |\n|---|---|\n| 27 | `Fixed` in 003ded2 |")
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Outcome").strip() == (
+        "- Both are answered: Comment, Reply; 27, `Fixed` in 003ded2"
+    )
+    assert "- ✗ `rmdir a …` → exit 1" in section(text, "Commands")
+
+
 def test_the_commit_of_most_edits_names_the_work(session):
     """Neither a note after it, nor a merge."""
     session.ask("go")
