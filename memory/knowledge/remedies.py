@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from memory.capture import fixes, openings
 from memory.capture.turns import FILE, MET, RUN, Piece
-from memory.core import clock
+from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import wallkeys
 from memory.knowledge.history import PastSession, find_next_commits, source_json
+from memory.recall.hit import Hit
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import LazyPattern
 
@@ -341,6 +342,18 @@ def _find_episodes(
 
 def _has_new_remedy(met: FailureAftermath) -> bool:
     return bool(met.passed and (met.edits or met.passed != met.ran))
+
+
+def quote_nearest_line(found: Hit, error: str) -> Hit:
+    """Return a hit with that line of its quotes which is nearest to an error."""
+    sought = set(tokeniser.index_terms(clip_ends(error)))
+    every = [(quote, line) for quote in found.quotes for line in quote.text.split("\n")]
+    shared = [len(sought.intersection(tokeniser.index_terms(line))) for _, line in every]
+    if not any(shared):
+        return found
+    quote, line = every[shared.index(max(shared))]
+    id = "%s#%d" % (quote.id, quote.turn) if quote.turn else found.id
+    return found._replace(id=id, quotes=(quote._replace(text=line),))
 
 
 # --- for --json

@@ -77,7 +77,7 @@ def test_times_are_local_and_another_workspace_is_named(past):
 def test_nothing_like_it_is_said(past):
     assert pastlines.remedy_lines(
         remedies.find_remedies(past, "unheard catastrophe of module seventeen"), STYLE, clock.utc
-    ) == ["nothing here has failed like that before"]
+    ) == ["no call here has failed like that before"]
 
 
 def test_an_invocation_is_one_line(past, now):
