@@ -190,7 +190,7 @@ def _format_outcome(facts: Facts) -> list[str]:
         if openings.find_questions(facts.turns):
             outcome = openings.remove_questions(outcome)
         last = openings.format_plain_line(outcome, LAST)
-        work = _find_work_before(facts, turn)
+        work = openings.find_work_before(facts.turns, turn)
         if not work:
             return [last] if last else []
         asked_last = ASKED_LAST + clip_at_word(one_line(turn.request), REQUEST)
@@ -204,17 +204,6 @@ def _format_outcome(facts: Facts) -> list[str]:
     return lines + (["done last: " + done] if done else [])
 
 
-def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the working turn before a side question, or None.
-
-    Where nothing was committed, the last turn that was more than acknowledged.
-    """
-    work = openings.find_last_working_turn(facts.turns)
-    if not work and openings.is_acknowledged(closing):
-        work = openings.find_last_answered_turn(facts.turns)
-    return work if work and work is not closing and openings.find_outcome(work) else None
-
-
 def _format_turns(facts: Facts, room: int) -> list[str]:
     """Return the lines of the turns, in about `room` characters.
 
@@ -225,7 +214,8 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
     if len(shown) > most:
         shown = [shown[0], *shown[1 - most :]]
     last = openings.find_last_telling_turn(facts.turns)
-    work = _find_work_before(facts, last) if last and openings.is_finished(last) else None
+    is_closed = last and openings.is_finished(last)
+    work = openings.find_work_before(facts.turns, last) if last and is_closed else None
     interjections = [_format_interjections(turn) for turn in shown]
     each = max(LEAST_LINE, (room - sum(map(len, interjections))) // max(1, len(shown)) - 14)
     lines = list[str]()

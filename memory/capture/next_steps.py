@@ -9,15 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from memory.capture import openings
-from memory.capture.turns import (
-    APPROVED,
-    COMMIT,
-    REPORT,
-    USER,
-    Piece,
-    Turn,
-    find_pieces,
-)
+from memory.capture.turns import APPROVED, COMMIT, REPORT, USER, Piece, Turn, find_pieces
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
 from memory.core.records import parse_steps
@@ -144,12 +136,9 @@ def _parse_step_list(statement: str) -> list[str]:
 
 
 def _is_done(step: str, later: Sequence[Turn]) -> bool:
-    for turn in later:
-        texts = [turn.request] if turn.pieces else []
-        texts += [piece.text for piece in find_pieces([turn], COMMIT)]
-        if any(_names(text, step) for text in texts):
-            return True
-    return not _find_words(step)
+    texts = [turn.request for turn in later if turn.pieces]
+    texts += [piece.text for piece in find_pieces(later, COMMIT)]
+    return any(_names(text, step) for text in texts) or not _find_words(step)
 
 
 def _names(text: str, step: str) -> bool:

@@ -67,18 +67,20 @@ def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work, or None if no turn committed."""
+def find_work_before(history: Sequence[Turn], closing: Turn) -> Turn | None:
+    """Return the turn with an outcome before a side question, or None.
+
+    The last with work, where one committed; else, before an acknowledged one, the last other.
+    """
     kinds = {piece.kind for turn in history for piece in turn.pieces}
-    if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
+    if not kinds.isdisjoint((turns.COMMIT, turns.LINK)):
+        found = [turn for turn in history if any(p.kind in _WORK for p in turn.pieces)]
+    elif is_acknowledged(closing):
+        found = [turn for turn in history if turn.asked != SUMMARY and not is_acknowledged(turn)]
+    else:
         return None
-    return next(turn for turn in reversed(history) if any(p.kind in _WORK for p in turn.pieces))
-
-
-def find_last_answered_turn(history: Iterable[Turn]) -> Turn | None:
-    """Return the last turn but acknowledged ones, or None if it is unfinished."""
-    asked = [turn for turn in history if turn.asked != SUMMARY and not is_acknowledged(turn)]
-    return asked[-1] if asked and is_finished(asked[-1]) else None
+    work = found[-1] if found else closing
+    return work if work is not closing and find_outcome(work) else None
 
 
 def find_questions(history: Sequence[Turn]) -> list[str]:

@@ -207,10 +207,14 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
     if failure is None:
         return 0, ""
     runs = _find_successes(reach)
+    # a pass of another program's does not tell how this one is called
+    kind = tellingline.pick_telling_lines(failed.telling, failed.text).kind
+    alone = failure.key if kind == tellingline.USE else ""
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text)
-        if fixes.shows_pass(run, failure) or _is_same_aim(failure.command, command):
+        is_pass = alone in ("", run.key) and fixes.shows_pass(run, failure)
+        if is_pass or _is_same_aim(failure.command, command):
             return at, one_line(command)
     for at, command, run in runs:
         likeness = SequenceMatcher(None, command, failed.text)
@@ -347,13 +351,12 @@ def _has_new_remedy(met: FailureAftermath) -> bool:
 def quote_nearest_line(found: Hit, error: str) -> Hit:
     """Return a hit with that line of its quotes which is nearest to an error."""
     sought = set(tokeniser.index_terms(clip_ends(error)))
-    every = [(quote, line) for quote in found.quotes for line in quote.text.split("\n")]
-    shared = [len(sought.intersection(tokeniser.index_terms(line))) for _, line in every]
-    if not any(shared):
+    every = [quote._replace(text=line) for quote in found.quotes for line in quote.text.split("\n")]
+    if not every:
         return found
-    quote, line = every[shared.index(max(shared))]
-    id = "%s#%d" % (quote.id, quote.turn) if quote.turn else found.id
-    return found._replace(id=id, quotes=(quote._replace(text=line),))
+    near = max(every, key=lambda quote: len(sought & set(tokeniser.index_terms(quote.text))))
+    id = "%s#%d" % (near.id, near.turn) if near.turn else found.id
+    return found._replace(id=id, quotes=(near,))
 
 
 # --- for --json

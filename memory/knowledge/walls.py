@@ -7,7 +7,7 @@ that have none.  What one record gives is kept in `<scope>.met`, so that only re
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 8, JSON Lines: `{"v": 8, "sha": 16 hex of the look-up's SHA-256}`,
+Format of `<scope>.met`, version 9, JSON Lines: `{"v": 9, "sha": 16 hex of the look-up's SHA-256}`,
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and
 time of change in nanoseconds), id, session, branch, created, size and sha (of its text), paths (of
 files that it tells of) and failures.  Each of these has keys, at, telling and said (the lines of
@@ -40,7 +40,7 @@ from memory.session.latepattern import LazyPattern
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
-VERSION = 8  # of `<scope>.met`
+VERSION = 9  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
@@ -590,9 +590,25 @@ def _make_repeated(
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
     instruction = practice.find_instruction(place, wrong) if wrong else None
     line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""
-    return RepeatedFailure(
-        key, best["telling"], best["ran"], path, worked, line, tuple(occurrences)
-    )
+    telling = best["telling"]
+    if practice.names_file_place(telling):
+        telling = _drop_differences([failure["telling"] for _, failure in occurrences]) or telling
+    return RepeatedFailure(key, telling, best["ran"], path, worked, line, tuple(occurrences))
+
+
+def _drop_differences(tellings: Sequence[str]) -> str:
+    """Return what messages share, "…" for the rest; "" if they are equal."""
+    every = [remedies.PLACE.sub("", telling).split() for telling in tellings]
+    if len(set(tellings)) == 1 or len(set(map(len, every))) > 1:
+        return ""
+    return " ".join(map(_merge_words, zip(*every)))
+
+
+def _merge_words(words: Iterable[str]) -> str:
+    """Return a word, if need be without its numbers, "…" for different words."""
+    same = set(words)
+    same = same if len(same) == 1 else {re.sub(r"\d+", "…", word) for word in same}
+    return same.pop() if len(same) == 1 else "…"
 
 
 def to_json(wall: RepeatedFailure) -> dict[str, Any]:

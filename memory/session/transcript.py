@@ -238,7 +238,7 @@ class _Queue:
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], str]] = []
-        self._dequeued: list[tuple[dict[str, Any], str]] = []  # [the last one]
+        self._dequeued: tuple[dict[str, Any], str] | None = None
         self._attached: list[str] = []  # by an attachment, not yet by a `remove`
         self._removed: list[str] = []  # the other way round
 
@@ -264,7 +264,7 @@ class _Queue:
             self._waiting.clear()
             return []
         enqueued, words = self._waiting.pop(known[0] if known else 0)
-        self._dequeued = [(enqueued, words)] if operation == "dequeue" else []
+        self._dequeued = (enqueued, words) if operation == "dequeue" else None
         if operation != "remove" or record.get("reason") not in (None, "absorbed_mid_turn"):
             return []
         return [
@@ -274,12 +274,11 @@ class _Queue:
         ]
 
     def take_prompt(self, prompt: str) -> None:
-        """Let a prompt leave the queue in place of what was taken for it."""
-        before, self._dequeued = self._dequeued, []
-        known = [i for i, (_, words) in enumerate(self._waiting) if clean(words) == prompt]
-        if before and clean(before[0][1]) != prompt and known:
-            del self._waiting[known[0]]
-            self._waiting[:0] = before
+        """Take a prompt out of the queue in place of what was taken for it."""
+        found = next((row for row in self._waiting if clean(row[1]) == prompt), None)
+        if found and self._dequeued:
+            self._waiting[self._waiting.index(found)] = self._dequeued
+        self._dequeued = None
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:

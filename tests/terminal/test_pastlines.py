@@ -123,7 +123,7 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
     rows = walls.find_failures(place, vault.settings(), now)
     lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, clock.utc)
     assert lines == [
-        "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
+        "return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
     ]
     assert pastlines.wall_lines([], STYLE, clock.utc) == [
