@@ -67,20 +67,20 @@ def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def find_work_before(history: Sequence[Turn], closing: Turn) -> Turn | None:
-    """Return the turn with an outcome before a side question, or None.
+def find_work_before(history: Sequence[Turn]) -> Turn | None:
+    """Return the turn with an outcome before a closing side question, or None.
 
     The last with work, where one committed; else, before an acknowledged one, the last other.
     """
+    closing = find_last_telling_turn(history)
     kinds = {piece.kind for turn in history for piece in turn.pieces}
-    if not kinds.isdisjoint((turns.COMMIT, turns.LINK)):
-        found = [turn for turn in history if any(p.kind in _WORK for p in turn.pieces)]
-    elif is_acknowledged(closing):
-        found = [turn for turn in history if turn.asked != SUMMARY and not is_acknowledged(turn)]
+    found = [turn for turn in history if turn.pieces and turn.asked != SUMMARY]
+    if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
+        found = [turn for turn in found if not is_acknowledged(turn)]
     else:
-        return None
-    work = found[-1] if found else closing
-    return work if work is not closing and find_outcome(work) else None
+        found = [turn for turn in found if any(p.kind in _WORK for p in turn.pieces)]
+    work = found[-1] if found and closing and is_finished(closing) else closing
+    return work if work and work is not closing and find_outcome(work) else None
 
 
 def find_questions(history: Sequence[Turn]) -> list[str]:

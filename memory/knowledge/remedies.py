@@ -182,23 +182,23 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
 def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     """Return the new lines of code that answered a failed check's finding."""
     key, rule = failure_key(failed.telling), _find_rule(failed.telling)
-    lines: dict[str, None] = {}
-    for piece in between:
-        has_rule = bool(rule) and _find_rule(piece.name) == rule
-        if piece.kind == MET and (has_rule or failure_key(piece.name) == key):
-            lines[piece.text] = None
-    return tuple(lines)[:FEW]
+    met = (piece for piece in between if piece.kind == MET)
+    lines = (
+        piece.text
+        for piece in met
+        if (rule and _find_rule(piece.name) == rule) or failure_key(piece.name) == key
+    )
+    return tuple(dict.fromkeys(lines))[:FEW]
 
 
 def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
     """Return (index, command, run) of each successful command."""
-    successes = []
-    for at, (_, piece) in enumerate(reach):
-        if piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND):
-            run = _parse_run(piece)
-            if run is not None:
-                successes.append((at, piece.text, run))
-    return successes
+    return [
+        (at, piece.text, run)
+        for at, (_, piece) in enumerate(reach)
+        if piece.kind == RUN and piece.outcome in (shell.OK, shell.BY_HAND)
+        for run in filter(None, [_parse_run(piece)])
+    ]
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
@@ -217,8 +217,8 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
         if is_pass or _is_same_aim(failure.command, command):
             return at, one_line(command)
     for at, command, run in runs:
-        likeness = SequenceMatcher(None, command, failed.text)
-        if run.key == failure.key and likeness.ratio() >= ALIKE:
+        same = run.key == failure.key
+        if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
     return 0, ""
 
@@ -312,17 +312,14 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
 def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
     """Return failed commands, and failed tool calls on files that the error names."""
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
-    failures = []
-    for past in sessions:
-        steps = past.steps()
-        for at, (_, piece) in enumerate(steps):
-            is_failure = piece.kind == RUN and piece.failed and piece.telling
-            is_command = not piece.name
-            if is_failure and (
-                is_command or not paths or piece.text.rpartition("/")[2].lower() in paths
-            ):
-                failures.append(Failure(past, steps, at))
-    return failures
+    return [
+        Failure(past, steps, at)
+        for past in sessions
+        for steps in [past.steps()]
+        for at, (_, piece) in enumerate(steps)
+        if piece.kind == RUN and piece.failed and piece.telling
+        if not (piece.name and paths) or piece.text.rpartition("/")[2].lower() in paths
+    ]
 
 
 def _find_episodes(
@@ -340,12 +337,9 @@ def _find_episodes(
             episode = find_aftermath(failure)
             episodes[(episode.past.id, failure_key(episode.telling), episode.passed)] = episode
     return sorted(
-        episodes.values(), key=lambda episode: (not _has_new_remedy(episode), -episode.at)
+        episodes.values(),
+        key=lambda met: (not (met.passed and (met.edits or met.passed != met.ran)), -met.at),
     )
-
-
-def _has_new_remedy(met: FailureAftermath) -> bool:
-    return bool(met.passed and (met.edits or met.passed != met.ran))
 
 
 def quote_nearest_line(found: Hit, error: str) -> Hit:

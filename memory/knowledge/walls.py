@@ -332,16 +332,12 @@ def _find_removed(piece: Piece) -> list[str]:
 def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
     for at, (number, piece) in enumerate(past.steps()):
         paths = [wallkeys.make_relative(word.strip("'\""), roots) for word in _find_removed(piece)]
-        keys = ["g|" + path for path in paths if path and _is_project_path(path)]
+        plain = (path for path in paths if set("*?{`").isdisjoint(path))
+        keys = ["g|" + path for path in plain if path and path[0] not in "-/~.$"]
         if keys:
             commit = next(iter(find_next_commits(past, number)), "")
             said = [commit or "during “%s”" % past.title]
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": said}
-
-
-def _is_project_path(path: str) -> bool:
-    """Tell whether an argument of `rm` is a path of the project."""
-    return path[0] not in "-/~.$" and set("*?{`").isdisjoint(path)
 
 
 # --- what all records give together
@@ -429,17 +425,14 @@ def _find_names(change: Row) -> set[str]:
 
 def _find_removed_walls(removed: dict[str, Pair], tree: practice.ProjectTree) -> Iterable[Row]:
     for path, (row, removal) in removed.items():
-        instead = [
-            replacement
-            for replacement in practice.find_replacements(path, tree)
-            if replacement in tree.files and replacement not in removed
-        ]
+        near = practice.find_replacements(path, tree)
+        instead = (other for other in near if other in tree.files and other not in removed)
         yield {
             "keys": ["a|" + path],
             "sessions": 1,
             "path": path,
             "gone": True,
-            "instead": [[replacement, tree.source(replacement)] for replacement in instead],
+            "instead": [[other, tree.source(other)] for other in instead],
             "met": [_make_occurrence(row, removal)],
         }
 
@@ -544,8 +537,8 @@ class RepeatedFailure(NamedTuple):
     def sentence(self, most: int) -> str:
         """Return the failure and what worked, each call clipped to `most`."""
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
-        calls = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
-        return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
+        ran, worked = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
+        return "%s fails: %s. What worked: %s." % (ran, telling, worked)
 
 
 def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
@@ -590,25 +583,12 @@ def _make_repeated(
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
     instruction = practice.find_instruction(place, wrong) if wrong else None
     line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""
-    telling = best["telling"]
-    if practice.names_file_place(telling):
-        telling = _drop_differences([failure["telling"] for _, failure in occurrences]) or telling
+    telling, tellings = best["telling"], {failure["telling"] for _, failure in occurrences}
+    if len(tellings) > 1 and practice.names_file_place(telling):
+        plain = (re.sub(r"\b\d+\b", "…", remedies.PLACE.sub("", each)) for each in tellings)
+        columns = map(set, zip(*(each.split() for each in plain)))
+        telling = " ".join(words.pop() if len(words) == 1 else "…" for words in columns)
     return RepeatedFailure(key, telling, best["ran"], path, worked, line, tuple(occurrences))
-
-
-def _drop_differences(tellings: Sequence[str]) -> str:
-    """Return what messages share, "…" for the rest; "" if they are equal."""
-    every = [remedies.PLACE.sub("", telling).split() for telling in tellings]
-    if len(set(tellings)) == 1 or len(set(map(len, every))) > 1:
-        return ""
-    return " ".join(map(_merge_words, zip(*every)))
-
-
-def _merge_words(words: Iterable[str]) -> str:
-    """Return a word, if need be without its numbers, "…" for different words."""
-    same = set(words)
-    same = same if len(same) == 1 else {re.sub(r"\d+", "…", word) for word in same}
-    return same.pop() if len(same) == 1 else "…"
 
 
 def to_json(wall: RepeatedFailure) -> dict[str, Any]:

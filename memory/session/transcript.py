@@ -52,12 +52,8 @@ _KEPT_TYPES = (
     *b'"user" "assistant" "system" "queue-operation"'.split(),
     *b'"summary" "custom-title" "ai-title" "pr-link"'.split(),
 )
-_KEPT_WORDS = (  # or holds one of these words,
-    b'"user"',
-    b'"assistant"',
-    b'"compact_boundary"',
-    b'"turn_duration"',
-    b'"stop_hook_summary"',
+_KEPT_WORDS = tuple(  # or holds one of these words,
+    b'"user" "assistant" "compact_boundary" "turn_duration" "stop_hook_summary"'.split()
 )
 _KEPT_HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
 # entries that only the results of these tools give: another tool's output may say anything
@@ -231,7 +227,6 @@ class _Queue:
     Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
     it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer hosts add
     an attachment with the words given to the model, so the same words come twice, in either order.
-    What is typed may leave before a notice that waited longer: the prompt tells.
     """
 
     __slots__ = ("_attached", "_dequeued", "_removed", "_waiting")
@@ -274,11 +269,10 @@ class _Queue:
         ]
 
     def take_prompt(self, prompt: str) -> None:
-        """Take a prompt out of the queue in place of what was taken for it."""
-        found = next((row for row in self._waiting if clean(row[1]) == prompt), None)
-        if found and self._dequeued:
-            self._waiting[self._waiting.index(found)] = self._dequeued
-        self._dequeued = None
+        """Take a prompt out in place of the older notice taken for it."""
+        for at, (_, words) in enumerate(self._waiting):
+            if self._dequeued and clean(words) == prompt:
+                self._waiting[at], self._dequeued = self._dequeued, None
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:
