@@ -63,8 +63,7 @@ def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[st
     taken: the titles of other checkpoints of the day.
     """
     candidates = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
-    earlier = openings.find_topic(facts.earlier)
-    candidates += [earlier] if earlier else []
+    candidates += filter(None, [openings.find_topic(facts.earlier)])
     candidates = candidates or [_make_work_title(facts)]
     title = next((name for name in candidates if name not in taken), "")
     if not title:
@@ -132,7 +131,6 @@ def has_answer(facts: Facts) -> bool:
 def render_body(facts: Facts) -> str:
     """Return the facts as markdown, at most 6,000 characters."""
     mended = fixes.find_fixes(facts)[-MOST_FIXED:]
-    withdrawn = ("Taken back", _format_withdrawn(facts), 1)
     first = [
         ("Outcome", _format_outcome(facts), 2),
         ("Next", next_steps.find_next_steps(facts.turns, facts.todos), 2),
@@ -143,7 +141,7 @@ def render_body(facts: Facts) -> str:
         ("Fixed", [*map(_format_fix, mended)], 1),
         ("Done", _format_done(facts), 3),
         ("Commands", _format_commands(facts, mended), 1),
-        withdrawn,
+        ("Taken back", _format_withdrawn(facts), 1),
     ]
     others = [*first, *rest]
     used = len(fit_sections(others, BODY // 2)) if any(lines for _, lines, _ in others) else 0
@@ -154,7 +152,7 @@ def render_body(facts: Facts) -> str:
 def _format_withdrawn(facts: Facts) -> list[str]:
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
-        commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
+        commits = [p.name for p in turns.find_pieces([turn], turns.COMMIT) if p.name]
         request = clip_at_word(one_line(turn.request), LEAST_LINE)
         line = "%s taken back by a rewind: %s" % (turn.time, request)
         lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
@@ -190,7 +188,7 @@ def _format_outcome(facts: Facts) -> list[str]:
         if openings.find_questions(facts.turns):
             outcome = openings.remove_questions(outcome)
         last = openings.format_plain_line(outcome, LAST)
-        work = _find_work_before(facts, turn)
+        work = openings.find_work_before(facts.turns)
         if not work:
             return [last] if last else []
         asked_last = ASKED_LAST + clip_at_word(one_line(turn.request), REQUEST)
@@ -204,12 +202,6 @@ def _format_outcome(facts: Facts) -> list[str]:
     return lines + (["done last: " + done] if done else [])
 
 
-def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the last working turn before a side question, or None."""
-    work = openings.find_last_working_turn(facts.turns)
-    return work if work and work is not closing and openings.find_outcome(work) else None
-
-
 def _format_turns(facts: Facts, room: int) -> list[str]:
     """Return the lines of the turns, in about `room` characters.
 
@@ -220,7 +212,7 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
     if len(shown) > most:
         shown = [shown[0], *shown[1 - most :]]
     last = openings.find_last_telling_turn(facts.turns)
-    work = _find_work_before(facts, last) if last and openings.is_finished(last) else None
+    work = openings.find_work_before(facts.turns)
     interjections = [_format_interjections(turn) for turn in shown]
     each = max(LEAST_LINE, (room - sum(map(len, interjections))) // max(1, len(shown)) - 14)
     lines = list[str]()
@@ -325,8 +317,9 @@ def _format_failed_command(run: Run, later: list[Run]) -> str:
 
 
 def quote_command(command: str, most: int = 160) -> str:
-    """Return a command's first line as code, without `cd` and pipe."""
-    first, newline, _ = re.sub(r"^cd \S+ && ", "", command).strip().partition("\n")
+    """Return a command's first line as code, without comment, `cd` and pipe."""
+    command = re.sub(r"\A(?:\s*#.*\n)*\s*(?:cd \S+ && )?", "", command)
+    first, newline, _ = command.strip().partition("\n")
     first = re.sub(r"(?: 2>&1)?(?: \| (?:tail|head)(?: -n?\s?\d+)?)?$", "", first) or first
     return format_code(shorten(one_line(first) + (" …" if newline else ""), most))
 
@@ -344,8 +337,6 @@ def _format_fix(fix: Fix) -> str:
 
 
 def _format_open_failures(facts: Facts) -> list[str]:
-    lines = []
-    for run in fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]:
-        reason = run.cause or run.summary or run.outcome
-        lines.append(quote_command(run.command) + FAILS[1:] + one_line(reason, 160))
-    return lines
+    failures = fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]
+    reasons = (one_line(run.cause or run.summary or run.outcome, 160) for run in failures)
+    return [quote_command(run.command) + FAILS[1:] + why for run, why in zip(failures, reasons)]

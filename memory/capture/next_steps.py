@@ -5,7 +5,7 @@ under a heading such as "next steps", without steps that a later turn did.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from memory.capture import openings
@@ -38,15 +38,27 @@ _NUMBERED = re.compile(r"(\d{1,3})[.)]\s+(\S.*)")
 _NUMBERED_HEADING = re.compile(r"#{1,6}\s+(?:[^\W\d]{1,12}\s)?\d{1,3}\s?[.):：–—-]\s*(\S.*)")
 
 
-def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
+def find_next_steps(history: Sequence[Turn], todos: Sequence[Sequence[str]]) -> list[str]:
     """Return the next steps after a session, one line each.
 
-    history: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
+    history: the turns of a stretch.  todos: (text, status, id) of the client's list at its end.
     """
-    listed = [(one_line(text), status) for text, status, *_ in todos]
-    steps = [text for text, status in listed if status not in ("completed", "deleted")]
-    steps += _find_plan_steps(history, bool(listed)) + _find_listed_steps(history)
+    steps = [
+        one_line(text)
+        for text, status, *id in todos
+        if status not in ("completed", "deleted") and not _was_done(text, id, history)
+    ]
+    steps += _find_plan_steps(history, bool(todos)) + _find_listed_steps(history)
     return [clip_at_word(step, STEP) for step in dict.fromkeys(steps)][:MOST]
+
+
+def _was_done(task: str, id: list[str], history: Sequence[Turn]) -> bool:
+    """Tell whether a turn asked for a task as `#10`, and did it."""
+    return any(
+        turn.did and openings.is_finished(turn) and _names(openings.find_outcome(turn), task)
+        for turn in history
+        if {*id}.intersection(re.findall(r"#(\d+)", turn.request))
+    )
 
 
 def _find_plan_steps(history: Sequence[Turn], has_todos: bool) -> list[str]:
@@ -79,11 +91,8 @@ def _find_open_steps(steps: Sequence[str], after: Sequence[Turn]) -> list[str]:
     is_asked = any(_names(turn.request, step) for turn in after[1:] for step in steps)
     if did and openings.is_finished(did[-1]) and not is_asked:
         return []
-    return [step for step in steps if not _was_met(step, after)]
-
-
-def _was_met(step: str, after: Iterable[Turn]) -> bool:
-    return any(_names(text, step) for turn in after for text in turn.statements())
+    said = [text for turn in after for text in turn.statements()]
+    return [step for step in steps if not any(_names(text, step) for text in said)]
 
 
 def _parse_numbered_steps(plan: str) -> list[str]:
@@ -122,12 +131,9 @@ def _parse_step_list(statement: str) -> list[str]:
 
 
 def _is_done(step: str, later: Sequence[Turn]) -> bool:
-    for turn in later:
-        texts = [turn.request] if turn.pieces else []
-        texts += [piece.text for piece in find_pieces([turn], COMMIT)]
-        if any(_names(text, step) for text in texts):
-            return True
-    return not _find_words(step)
+    texts = [turn.request for turn in later if turn.pieces]
+    texts += [piece.text for piece in find_pieces(later, COMMIT)]
+    return any(_names(text, step) for text in texts) or not _find_words(step)
 
 
 def _names(text: str, step: str) -> bool:

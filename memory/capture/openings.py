@@ -68,12 +68,20 @@ def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
     return next(reversed(telling or asked), None)
 
 
-def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with work, None where no turn committed."""
+def find_work_before(history: Sequence[Turn]) -> Turn | None:
+    """Return the turn with an outcome before a closing side question, or None.
+
+    The last with work, where one committed; else, before an acknowledged one, the last other.
+    """
+    closing = find_last_telling_turn(history)
     kinds = {piece.kind for turn in history for piece in turn.pieces}
+    found = [turn for turn in history if turn.pieces and turn.asked != SUMMARY]
     if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
-        return None
-    return next(turn for turn in reversed(history) if any(p.kind in _WORK for p in turn.pieces))
+        found = [turn for turn in found if not is_acknowledged(turn)]
+    else:
+        found = [turn for turn in found if any(p.kind in _WORK for p in turn.pieces)]
+    work = found[-1] if found and closing and is_finished(closing) else closing
+    return work if work and work is not closing and find_outcome(work) else None
 
 
 def find_questions(history: Sequence[Turn]) -> list[str]:
@@ -145,6 +153,8 @@ def _parse_part(line: str) -> tuple[str, str]:
     level, head = tokeniser.parse_heading(line)
     if level:
         return HEADING, (head + ":").strip("| ")
+    if line.startswith("|"):
+        return ITEM, ", ".join(filter(None, map(strip_marks, line.split("|"))))
     return ITEM if _LISTED.match(line) else PROSE, strip_marks(line).strip("| ")
 
 

@@ -204,7 +204,8 @@ def fix(call: Call) -> int:
         query = question.Query(error[:2000], workspace=workspace, limit=3)
         found = search.recall(call.place, call.settings, query, call.now, call.offset)
         value["nearest"] = hit.result_json(found, error)["hits"]
-        lines += pastlines.nearest_lines(found.hits, call.style())
+        near = [remedies.quote_nearest_line(each, error) for each in found.hits]
+        lines += pastlines.nearest_lines(near, call.style())
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 

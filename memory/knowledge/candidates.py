@@ -79,7 +79,7 @@ def _find_misused_calls(store: Store, rows: Sequence[Row]) -> list[RepeatedFailu
         for wall in walls.find_repeated(store.place, rows)
         if wall.key.startswith("x|bash|")
         and practice.MISUSED.search(wall.telling)
-        and not practice.names_file_place(wall.telling)
+        and wall.worked
         and _program_and_verb(wall.ran) == _program_and_verb(wall.worked)
         and (len(wall.mended) > 1 or wall.mended[0][0]["session"] == wall.met[0][0]["session"])
     ]

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from memory.capture import fixes, openings
 from memory.capture.turns import FILE, MET, RUN, Piece
-from memory.core import clock
+from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import wallkeys
 from memory.knowledge.history import PastSession, find_next_commits, source_json
+from memory.recall.hit import Hit
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import LazyPattern
 
@@ -181,23 +182,23 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
 def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     """Return the new lines of code that answered a failed check's finding."""
     key, rule = failure_key(failed.telling), _find_rule(failed.telling)
-    lines: dict[str, None] = {}
-    for piece in between:
-        has_rule = bool(rule) and _find_rule(piece.name) == rule
-        if piece.kind == MET and (has_rule or failure_key(piece.name) == key):
-            lines[piece.text] = None
-    return tuple(lines)[:FEW]
+    met = (piece for piece in between if piece.kind == MET)
+    lines = (
+        piece.text
+        for piece in met
+        if (rule and _find_rule(piece.name) == rule) or failure_key(piece.name) == key
+    )
+    return tuple(dict.fromkeys(lines))[:FEW]
 
 
 def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
     """Return (index, command, run) of each successful command."""
-    successes = []
-    for at, (_, piece) in enumerate(reach):
-        if piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND):
-            run = _parse_run(piece)
-            if run is not None:
-                successes.append((at, piece.text, run))
-    return successes
+    return [
+        (at, piece.text, run)
+        for at, (_, piece) in enumerate(reach)
+        if piece.kind == RUN and piece.outcome in (shell.OK, shell.BY_HAND)
+        for run in filter(None, [_parse_run(piece)])
+    ]
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
@@ -206,14 +207,18 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
     if failure is None:
         return 0, ""
     runs = _find_successes(reach)
+    # a pass of another program's does not tell how this one is called
+    kind = tellingline.pick_telling_lines(failed.telling, failed.text).kind
+    alone = failure.key if kind == tellingline.USE else ""
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text)
-        if fixes.shows_pass(run, failure) or _is_same_aim(failure.command, command):
+        is_pass = alone in ("", run.key) and fixes.shows_pass(run, failure)
+        if is_pass or _is_same_aim(failure.command, command):
             return at, one_line(command)
     for at, command, run in runs:
-        likeness = SequenceMatcher(None, command, failed.text)
-        if run.key == failure.key and likeness.ratio() >= ALIKE:
+        same = run.key == failure.key
+        if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
     return 0, ""
 
@@ -307,17 +312,14 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
 def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
     """Return failed commands, and failed tool calls on files that the error names."""
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
-    failures = []
-    for past in sessions:
-        steps = past.steps()
-        for at, (_, piece) in enumerate(steps):
-            is_failure = piece.kind == RUN and piece.failed and piece.telling
-            is_command = not piece.name
-            if is_failure and (
-                is_command or not paths or piece.text.rpartition("/")[2].lower() in paths
-            ):
-                failures.append(Failure(past, steps, at))
-    return failures
+    return [
+        Failure(past, steps, at)
+        for past in sessions
+        for steps in [past.steps()]
+        for at, (_, piece) in enumerate(steps)
+        if piece.kind == RUN and piece.failed and piece.telling
+        if not (piece.name and paths) or piece.text.rpartition("/")[2].lower() in paths
+    ]
 
 
 def _find_episodes(
@@ -335,12 +337,20 @@ def _find_episodes(
             episode = find_aftermath(failure)
             episodes[(episode.past.id, failure_key(episode.telling), episode.passed)] = episode
     return sorted(
-        episodes.values(), key=lambda episode: (not _has_new_remedy(episode), -episode.at)
+        episodes.values(),
+        key=lambda met: (not (met.passed and (met.edits or met.passed != met.ran)), -met.at),
     )
 
 
-def _has_new_remedy(met: FailureAftermath) -> bool:
-    return bool(met.passed and (met.edits or met.passed != met.ran))
+def quote_nearest_line(found: Hit, error: str) -> Hit:
+    """Return a hit with that line of its quotes which is nearest to an error."""
+    sought = set(tokeniser.index_terms(clip_ends(error)))
+    every = [quote._replace(text=line) for quote in found.quotes for line in quote.text.split("\n")]
+    if not every:
+        return found
+    near = max(every, key=lambda quote: len(sought & set(tokeniser.index_terms(quote.text))))
+    id = "%s#%d" % (near.id, near.turn) if near.turn else found.id
+    return found._replace(id=id, quotes=(near,))
 
 
 # --- for --json

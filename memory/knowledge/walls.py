@@ -7,7 +7,7 @@ that have none.  What one record gives is kept in `<scope>.met`, so that only re
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 8, JSON Lines: `{"v": 8, "sha": 16 hex of the look-up's SHA-256}`,
+Format of `<scope>.met`, version 9, JSON Lines: `{"v": 9, "sha": 16 hex of the look-up's SHA-256}`,
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and
 time of change in nanoseconds), id, session, branch, created, size and sha (of its text), paths (of
 files that it tells of) and failures.  Each of these has keys, at, telling and said (the lines of
@@ -40,7 +40,7 @@ from memory.session.latepattern import LazyPattern
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
-VERSION = 8  # of `<scope>.met`
+VERSION = 9  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
@@ -332,16 +332,12 @@ def _find_removed(piece: Piece) -> list[str]:
 def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
     for at, (number, piece) in enumerate(past.steps()):
         paths = [wallkeys.make_relative(word.strip("'\""), roots) for word in _find_removed(piece)]
-        keys = ["g|" + path for path in paths if path and _is_project_path(path)]
+        plain = (path for path in paths if set("*?{`").isdisjoint(path))
+        keys = ["g|" + path for path in plain if path and path[0] not in "-/~.$"]
         if keys:
             commit = next(iter(find_next_commits(past, number)), "")
             said = [commit or "during “%s”" % past.title]
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": said}
-
-
-def _is_project_path(path: str) -> bool:
-    """Tell whether an argument of `rm` is a path of the project."""
-    return path[0] not in "-/~.$" and set("*?{`").isdisjoint(path)
 
 
 # --- what all records give together
@@ -541,8 +537,8 @@ class RepeatedFailure(NamedTuple):
     def sentence(self, most: int) -> str:
         """Return the failure and what worked, each call clipped to `most`."""
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
-        calls = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
-        return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
+        ran, worked = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
+        return "%s fails: %s. What worked: %s." % (ran, telling, worked)
 
 
 def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
@@ -582,9 +578,12 @@ def _make_repeated(
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
     instruction = practice.find_instruction(place, wrong) if wrong else None
     line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""
-    return RepeatedFailure(
-        key, best["telling"], best["ran"], path, worked, line, tuple(occurrences)
-    )
+    telling, tellings = best["telling"], {failure["telling"] for _, failure in occurrences}
+    if len(tellings) > 1 and practice.names_file_place(telling):
+        plain = (re.sub(r"\b\d+\b", "…", remedies.PLACE.sub("", each)) for each in tellings)
+        columns = map(set, zip(*(each.split() for each in plain)))
+        telling = " ".join(words.pop() if len(words) == 1 else "…" for words in columns)
+    return RepeatedFailure(key, telling, best["ran"], path, worked, line, tuple(occurrences))
 
 
 def to_json(wall: RepeatedFailure) -> dict[str, Any]:

@@ -245,7 +245,7 @@ def _parse_git(text: str) -> list[Failure]:
         r"^(CONFLICT \(.+)",
         r"^[ \t]*(! \[.*rejected\] .+)",
         r"^(?:.*\))?((?:error|fatal): .+)",
-        r"^((?:nothing to commit|no changes added).*)",
+        r"^(no changes added.*)",
     )
     return [Failure("", line) for form in forms for line in re.findall(form, text, re.M)]
 
@@ -301,6 +301,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     ),
     Runner("shell", USE, "", _SHELL),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _parse_git),
+    Runner("git without a change", USE, r"\bgit\b", r"^(?P<said>nothing to commit.*)"),
     Runner(
         "usage",
         USE,

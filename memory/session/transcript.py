@@ -21,6 +21,7 @@ from memory.core import files
 from memory.session.entries import (
     LINK,
     PLAN,
+    PROMPT,
     REPORT,
     RESULT,
     REWIND,
@@ -29,6 +30,7 @@ from memory.session.entries import (
     TODOS,
     USE,
     Entry,
+    clean,
     find_pull_url,
     join_text,
     parse_entries,
@@ -50,12 +52,8 @@ _KEPT_TYPES = (
     *b'"user" "assistant" "system" "queue-operation"'.split(),
     *b'"summary" "custom-title" "ai-title" "pr-link"'.split(),
 )
-_KEPT_WORDS = (  # or holds one of these words,
-    b'"user"',
-    b'"assistant"',
-    b'"compact_boundary"',
-    b'"turn_duration"',
-    b'"stop_hook_summary"',
+_KEPT_WORDS = tuple(  # or holds one of these words,
+    b'"user" "assistant" "compact_boundary" "turn_duration" "stop_hook_summary"'.split()
 )
 _KEPT_HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
 # entries that only the results of these tools give: another tool's output may say anything
@@ -108,6 +106,8 @@ class Reading:
                 for entry in entries:
                     if entry.kind == USE:
                         self._await_result(entry)
+                    elif entry.kind == PROMPT and self._queue:
+                        self._queue.take_prompt(entry.text)
                     elif entry.kind in _TOOLS_BY_KIND and not self._may_tell(entry):
                         continue
                     yield entry
@@ -128,7 +128,11 @@ class Reading:
     def _may_tell(self, entry: Entry) -> bool:
         """Tell whether the tool that was called can give such an entry."""
         call = self._calls.get(entry.id) if entry.id else None
-        return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
+        if call is None or entry.name in _ANYWHERE:
+            return True
+        if entry.kind == REPORT and not entry.name:
+            entry.name = clean(str(call.data.get("description") or ""))
+        return call.name in _TOOLS_BY_KIND[entry.kind]
 
     def _take_results(self, entries: list[Entry]) -> Iterator[Entry]:
         """Forget answered calls; yield the pull requests that they opened."""
@@ -225,10 +229,11 @@ class _Queue:
     an attachment with the words given to the model, so the same words come twice, in either order.
     """
 
-    __slots__ = ("_attached", "_removed", "_waiting")
+    __slots__ = ("_attached", "_dequeued", "_removed", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], str]] = []
+        self._dequeued: tuple[dict[str, Any], str] | None = None
         self._attached: list[str] = []  # by an attachment, not yet by a `remove`
         self._removed: list[str] = []  # the other way round
 
@@ -254,6 +259,7 @@ class _Queue:
             self._waiting.clear()
             return []
         enqueued, words = self._waiting.pop(known[0] if known else 0)
+        self._dequeued = (enqueued, words) if operation == "dequeue" else None
         if operation != "remove" or record.get("reason") not in (None, "absorbed_mid_turn"):
             return []
         return [
@@ -261,6 +267,12 @@ class _Queue:
             for entry in parse_queued(enqueued, words)
             if self._record_if_new(entry.text, self._attached, self._removed)
         ]
+
+    def take_prompt(self, prompt: str) -> None:
+        """Take a prompt out in place of the older notice taken for it."""
+        for at, (_, words) in enumerate(self._waiting):
+            if self._dequeued and clean(words) == prompt:
+                self._waiting[at], self._dequeued = self._dequeued, None
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:

@@ -269,7 +269,7 @@ def _format_terms(record: dict[str, Any]) -> list[str]:
 def remedy_lines(answer: Sequence[Met], style: Style, offset: clock.Offset) -> list[str]:
     """Format what helped against an error before, newest first."""
     if not answer:
-        return ["nothing here has failed like that before"]
+        return ["no call here has failed like that before"]
     # the first of each error line, then the second of each …
     in_turn = chain.from_iterable(zip_longest(*(found for _, found in answer)))
     shown = set(map(id, islice(filter(None, in_turn), REMEDIES)))

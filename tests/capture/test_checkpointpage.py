@@ -193,10 +193,33 @@ def test_a_side_question_after_a_commit_is_not_what_the_work_came_to(session):
     assert section(session.fire("SessionEnd")[-1], "Outcome").strip() == "- The logout does too."
 
 
+def test_a_wish_that_was_acknowledged_is_not_what_the_work_came_to(session):
+    """Without a commit too; after a turn that was stopped nothing came of it."""
+    session.ask("write tests for add").edit("test_add.py")
+    session.say("They are green.").ask("never push to main").say("Agreed.")
+    (text,) = session.ask("ejecuta siempre make lint").say("Vale.").fire("SessionEnd")
+    assert section(text, "Outcome").strip() == (
+        "- They are green.\n- asked after it: ejecuta siempre make lint → Vale."
+    )
+    session.ask("and for sub").edit("test_sub.py")
+    text = session.ask("stop, thank you").say("Okay.").fire("SessionEnd")[-1]
+    assert section(text, "Outcome").strip() == "- Okay."
+
+
 def test_a_statement_that_leads_on_to_code_ends_with_it(session):
     session.ask("how do I call it?").edit("a.py")
     (text,) = session.say("Call it so:\n\n```sh\nmake all\n\nmake test\n```").fire("SessionEnd")
     assert section(text, "Outcome").strip() == "- Call it so: `make all make test`"
+
+
+def test_a_table_is_told_row_by_row_and_a_command_without_its_comment(session):
+    session.ask("answer them").bash("# Clean up\n\n# twice\ncd /w && rmdir a\nls", "rmdir: no", 1)
+    session.say("Both are answered:\n\n| Comment | Reply |\n|---|---|\n| 27 | `Fixed` in 003ded2 |")
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Outcome").strip() == (
+        "- Both are answered: Comment, Reply; 27, `Fixed` in 003ded2"
+    )
+    assert "- ✗ `rmdir a …` → exit 1" in section(text, "Commands")
 
 
 def test_the_commit_of_most_edits_names_the_work(session):

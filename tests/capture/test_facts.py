@@ -17,6 +17,13 @@ def test_subagents_are_joined(session):
     (text,) = session.copy("subagent-interactive").fire("SessionEnd")
     assert "- subagent (count things): SUBAGENT REPORT: 42" in section(text, "Done")
     assert " again in background" in section(text, "Turns")
+    report = {
+        "agentId": "x1",
+        "status": "completed",
+        "content": [{"type": "text", "text": "Good."}],
+    }
+    session.ask("review it").tool("Task", {"description": "the diff"}, "Good.", result=report)
+    assert "- subagent (the diff): Good." in section(session.fire("SessionEnd")[-1], "Done")
 
 
 def test_a_subagents_files_and_commands_count(session):

@@ -299,6 +299,15 @@ def test_a_wrong_call_is_mended_by_no_edit(session):
     assert section(text, "Fixed") == ""
 
 
+def test_a_commit_without_a_change_leaves_nothing_open(session):
+    """It is told among the commands that failed."""
+    clean = "On branch main\nnothing to commit, working tree clean"
+    session.ask("commit it").bash("git commit -qam x", clean, 1)
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Open") == ""
+    assert "`git commit -qam x` → exit 1: nothing to commit" in section(text, "Commands")
+
+
 def test_another_script_of_a_task_runner_proves_nothing(session):
     """That the unit tests pass does not fix the integration tests."""
     session.ask("x").bash("mise run test:integration", GO, 1).edit("cart/cart_test.go").bash(

@@ -38,6 +38,20 @@ def test_open_tasks_come_first_and_finished_ones_do_not_come():
     ]
 
 
+def test_a_task_that_was_asked_for_by_its_number_and_told_as_done_does_not_come():
+    """The client's list was not ticked; a number alone, or the words alone, tick nothing."""
+    task = [["Refactor summarize code into separate package", "pending", "10"]]
+    commit = Piece(turns.COMMIT, "refactor(summarise): extract to dedicated package", "d1ccd8b")
+    moved = said("Task #10: refactored summarise code into a dedicated package.")
+    assert find_next_steps([turn("merge it, then let's tackle #10", commit, moved)], task) == []
+    for history in (
+        [turn("merge it, then go on", commit, moved)],
+        [turn("merge it, then let's tackle #10", moved)],
+        [turn("merge pull request #10", commit, said("Merged: the key is fixed."))],
+    ):
+        assert find_next_steps(history, task) == [task[0][0]]
+
+
 @pytest.mark.parametrize(
     "heading",
     [

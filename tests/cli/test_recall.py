@@ -116,7 +116,7 @@ def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
     """It says so, ends with 0, and names what recall finds."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     said = ok("fix", "error: the JWT issuer was rejected")
-    assert said.startswith("nothing here has failed like that before\n") and id in said
+    assert said.startswith("no call here has failed like that before\n") and id in said
     assert [
         hit["id"]
         for hit in json.loads(ok("fix", "error: the JWT issuer was rejected", "--json"))["nearest"]
@@ -127,6 +127,16 @@ def test_a_near_record_that_opens_with_its_title_is_told_once(ok):
     ok("learn", "The JWT issuer was rejected. Its clock was behind.")
     said = ok("fix", "error: the JWT issuer was rejected")
     assert said.count("JWT issuer") == 1 and "Its clock was behind" in said
+
+
+def test_an_error_that_was_only_told_of_is_shown_where_it_stands(place, ok):
+    """A log that somebody read holds it; no call failed with it."""
+    line = '401 Unauthorized: "authentication error: invalid scope requested"'
+    told = "Let me check the logs.\n\nThe agent says every second:\n\n```\n%s\n```\n" % line
+    id = conversations.held(place, "log", "2026-11-16", "## 09:00 is it up?\n\n" + told)
+    said = ok("fix", "401 Unauthorized: authentication error: invalid scope requested")
+    assert said.startswith("no call here has failed like that before\n")
+    assert "  %s#1  Work of log: %s\n" % (id, line) in said
 
 
 def test_how_blame_and_friction_answer_from_the_sessions(place, ok):

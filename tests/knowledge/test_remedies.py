@@ -94,6 +94,16 @@ def test_the_folder_that_was_wrong_is_not_the_same_call(place, fix):
     assert met.passed == "go test ./x" and met.passed != met.ran
 
 
+def test_a_pass_of_another_program_does_not_tell_how_one_is_called(place, fix):
+    page = (
+        "## 09:00 go\n\n- ✗ `cd api && go test -run TestA` → exit 1: (eval):cd:1: no such file or "
+        "directory: api\n- ✓ `go test -run TestA`\n- ✓ `go clean -testcache && mise run test`\n"
+    )
+    conversations.held(place, "a", "2026-11-16", page)
+    ((_, (met,)),) = fix("(eval):cd:1: no such file or directory: api")
+    assert met.passed == "go test -run TestA"
+
+
 def test_a_file_that_was_not_there_is_asked_for_by_its_path(place, fix):
     page = (
         "## 09:00 go\n\n- ✗ Read `conf/app.yml` → failed: File does not exist.\n"

@@ -435,6 +435,22 @@ def test_two_sessions_make_a_wall_where_another_call_is_known(place, repeated, t
     )
 
 
+def test_a_finding_of_different_places_is_named_without_any(place, repeated):
+    """One place stays where all are it."""
+    for session, at in zip("abc", (12, 30, 7)):
+        finding = "%s.go:%d:3: the error (line %d) is lost, see 0%s1" % (session, at, at, session)
+        held(
+            place,
+            session,
+            "- ✗ `make lint` → exit 1: %s (nilerr)" % finding,
+            "- ✗ `make build` → exit 1: cart.go:9:2: undefined: errors",
+        )
+    assert [wall.telling for wall in repeated()] == [
+        "cart.go:9:2: undefined: errors",
+        "the error (line …) is lost, see … (nilerr)",
+    ]
+
+
 def absent(place, path: str) -> None:
     for session in "abc":
         held(place, session, "- ✗ Read `%s` → failed: File does not exist." % path)

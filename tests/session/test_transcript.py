@@ -522,6 +522,18 @@ STEERED = ("steer", "also windows")
         ([_queue("enqueue", "also windows")], []),
         ([_queue("remove"), _queue("dequeue"), _queue("popAll")], []),
         ([_queue("enqueue", "also windows"), _queue("remove")] * 2, [STEERED] * 2),
+        (
+            [
+                _queue("enqueue", "<task-notification>x"),
+                _queue("enqueue", "and macos"),
+                _queue("enqueue", "also windows"),
+                _queue("dequeue"),
+                _prompt("and macos"),
+                _queue("remove"),
+                _queue("remove"),
+            ],
+            [("prompt", "and macos"), STEERED],
+        ),
     ],
     ids=[
         "given",
@@ -536,6 +548,7 @@ STEERED = ("steer", "also windows")
         "waiting",
         "nothing waits",
         "said twice",
+        "a prompt before a notification",
     ],
 )
 def test_what_is_typed_while_the_model_works_is_told_once(tmp_path, lines, told):

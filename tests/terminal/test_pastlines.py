@@ -77,7 +77,7 @@ def test_times_are_local_and_another_workspace_is_named(past):
 def test_nothing_like_it_is_said(past):
     assert pastlines.remedy_lines(
         remedies.find_remedies(past, "unheard catastrophe of module seventeen"), STYLE, clock.utc
-    ) == ["nothing here has failed like that before"]
+    ) == ["no call here has failed like that before"]
 
 
 def test_an_invocation_is_one_line(past, now):
@@ -123,7 +123,7 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
     rows = walls.find_failures(place, vault.settings(), now)
     lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, clock.utc)
     assert lines == [
-        "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
+        "return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last on 2026-11-18 in k-three#2",
     ]
     assert pastlines.wall_lines([], STYLE, clock.utc) == [
