@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from math import log
 
-from memory.core import tokeniser
 from memory.core.matches import Expansion
 from memory.hook import indexview, loader, receipts, segment, windows
 from memory.hook.at_prompt import (
@@ -318,11 +317,7 @@ def _skip_to_subject(asked: str, answer: windows.Answer) -> str:
         return " ".join(asked.split())
     rows = asked[:ASKED_CHARS].split("\n")
     sentences = [sentence for row in rows for sentence in windows.split_sentences(row)]
-    shares = [
-        answer.share({term for term, _ in tokeniser.query_terms(sentence)})
-        for sentence in sentences
-    ]
-    first = shares.index(max(shares))
+    first = answer.find_nearest(sentences)
     return "… " * bool(first) + " ".join(" ".join(sentences[first:]).split())
 
 

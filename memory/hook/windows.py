@@ -85,6 +85,11 @@ class Answer:
     def share(self, terms: Container[str]) -> float:
         return compute_idf_share(self.rarity, terms)
 
+    def find_nearest(self, texts: Sequence[str]) -> int:
+        """Return the place of the first text with most of the question."""
+        shares = [self.share({term for term, _ in tokeniser.query_terms(text)}) for text in texts]
+        return shares.index(max(shares))
+
 
 def remove_command_runs(text: str) -> str:
     """Return a turn's text without its lines of command runs."""

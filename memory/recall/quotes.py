@@ -7,12 +7,13 @@ Windows of one turn stand together, in the order of its text.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import windows
+from memory.hook import fence, windows
 from memory.hook.windows import Passage, Window
 from memory.recall import hit
 from memory.recall.hit import Hit, Quote
@@ -74,11 +75,14 @@ def add_quotes(
         found = _rerank_by_vectors(found, similarities)
     found = _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
     first = [window for window in found if origins[window.passage].hit < FIRST]
-    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST))
+    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST), answer)
     quotes = _join_by_passage(excerpts, origins)
     for window in found:
-        if origins[window.passage].hit not in quotes:
-            line = _fit_rows(window.text, LATER)
+        at = origins[window.passage].hit
+        if at not in quotes:
+            # a command that ran may alone hold what was found
+            texts = [window.text, fence.split_turn(hits[at].turn_text)[1]]
+            line = _fit_nearest_rows(texts[answer.find_nearest(texts)], LATER, answer)
             excerpt = Window(window.passage, window.at, line, window.score)
             quotes.update(_join_by_passage([excerpt], origins))
     quoted = [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
@@ -124,7 +128,9 @@ def quote_turn(talk: Record, turn: hit.Turn) -> tuple[Quote, ...]:
     return (Quote(talk.id, turn.number, turn.at, turn.request, text, talk.created),)
 
 
-def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: int) -> list[Window]:
+def _choose_windows(
+    found: Sequence[Window], origins: Sequence[_Origin], room: int, answer: windows.Answer
+) -> list[Window]:
     """Choose windows, cut to fit into `room` characters, the best hit's first."""
     excerpts: list[Window] = []
     known_words: set[str] = set()
@@ -139,7 +145,7 @@ def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: i
             break
         is_new = all(window.passage != excerpt.passage for excerpt in excerpts)
         head = HEAD if is_new and origins[window.passage].turn else 0
-        text = windows.strip_lead_ins(_fit_rows(window.text, room - head))
+        text = windows.strip_lead_ins(_fit_nearest_rows(window.text, room - head, answer))
         if not text:
             break
         if not windows.adds_new_words(text, known_words):
@@ -212,6 +218,20 @@ def _list_texts(
     for record in checkpoints:
         if record.name != found.record.name:
             yield _Origin(record, record.title), record.body
+
+
+def _fit_nearest_rows(text: str, room: int, answer: windows.Answer) -> str:
+    """Return what fits of a text, from the row nearest the question on."""
+    if len(text) <= room:
+        return text
+    rows = text.split("\n")
+    row, *rest = rows[answer.find_nearest(rows) :]
+    if len(row) > room:
+        sentences = windows.split_sentences(row)
+        parts = [part for sentence in sentences for part in textwrap.wrap(sentence, room // 2)]
+        at = answer.find_nearest(parts)
+        row = "… " * bool(at) + " ".join(parts[at:])
+    return _fit_rows("\n".join((row, *rest)), room)
 
 
 def _fit_rows(text: str, room: int) -> str:
