@@ -72,10 +72,11 @@ def add_quotes(
     found = answer.windows
     if near:
         similarities = [near.get((origin.record.id, origin.turn), 0.0) for origin in origins]
-        found = _rerank_by_vectors(found, similarities)
-    found = _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
+        _add_similarities(found, similarities)
+    _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
+    found.sort(key=lambda window: (-window.score, window.passage, window.at))
     first = [window for window in found if origins[window.passage].hit < FIRST]
-    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST), answer)
+    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST))
     quotes = _join_by_passage(excerpts, origins)
     for window in found:
         at = origins[window.passage].hit
@@ -89,26 +90,22 @@ def add_quotes(
     return quoted, answer
 
 
-def _lift_best_hit(found: list[Window], factor: float, origins: Sequence[_Origin]) -> list[Window]:
-    """Multiply the scores of the best hit's windows, and rank all again.
+def _lift_best_hit(found: Iterable[Window], factor: float, origins: Sequence[_Origin]) -> None:
+    """Multiply the scores of the best hit's windows.
 
     factor: of an amendment that was put first (updates.py), since it shares few words with the
         question.
     """
-    if factor == 1.0:
-        return found
     for window in found:
         if not origins[window.passage].hit:
             window.score *= factor
-    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
-def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> list[Window]:
-    """Rank windows by words and by their passages' vector similarity."""
+def _add_similarities(found: Iterable[Window], near: Sequence[float]) -> None:
+    """Add the vector similarity of their passages to windows' scores."""
     top = max((window.score for window in found), default=0.0)
     for window in found:
         window.score += VECTOR * (top * near[window.passage] - window.score)
-    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
 def quote_first_line(record: Record) -> tuple[Quote, ...]:
@@ -128,9 +125,7 @@ def quote_turn(talk: Record, turn: hit.Turn) -> tuple[Quote, ...]:
     return (Quote(talk.id, turn.number, turn.at, turn.request, text, talk.created),)
 
 
-def _choose_windows(
-    found: Sequence[Window], origins: Sequence[_Origin], room: int, answer: windows.Answer
-) -> list[Window]:
+def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: int) -> list[Window]:
     """Choose windows, cut to fit into `room` characters, the best hit's first."""
     excerpts: list[Window] = []
     known_words: set[str] = set()
@@ -145,7 +140,7 @@ def _choose_windows(
             break
         is_new = all(window.passage != excerpt.passage for excerpt in excerpts)
         head = HEAD if is_new and origins[window.passage].turn else 0
-        text = windows.strip_lead_ins(_fit_nearest_rows(window.text, room - head, answer))
+        text = windows.strip_lead_ins(_fit_rows(window.text, room - head))
         if not text:
             break
         if not windows.adds_new_words(text, known_words):
