@@ -7,7 +7,7 @@ Windows of one turn stand together, in the order of its text.
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Callable, NamedTuple
 
@@ -27,6 +27,7 @@ FIRST, ROOM = 5, 708  # hits with windows, and characters for each, which they s
 LEAST = 120  # characters left below which no further window is cut to fit
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
+_PART = re.compile(r".{1,45}(?:\s|$)|\s*\S+\s?")  # half a line at most
 READ = 24_000  # characters of a record or turn that are searched for windows
 
 _ANY_TIME = Query()
@@ -81,9 +82,9 @@ def add_quotes(
     for window in found:
         at = origins[window.passage].hit
         if at not in quotes:
-            # a command that ran may alone hold what was found
+            # a command may alone hold what was found
             texts = [window.text, fence.split_turn(hits[at].turn_text)[1]]
-            line = _fit_nearest_rows(texts[answer.find_nearest(texts)], LATER, answer)
+            line = _fit_nearest_rows(texts[answer.find_nearest(texts)], answer)
             excerpt = Window(window.passage, window.at, line, window.score)
             quotes.update(_join_by_passage([excerpt], origins))
     quoted = [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
@@ -215,18 +216,18 @@ def _list_texts(
             yield _Origin(record, record.title), record.body
 
 
-def _fit_nearest_rows(text: str, room: int, answer: windows.Answer) -> str:
-    """Return what fits of a text, from the row nearest the question on."""
-    if len(text) <= room:
+def _fit_nearest_rows(text: str, answer: windows.Answer) -> str:
+    """Return what a line has room for, from the row nearest the question on."""
+    if len(text) <= LATER:
         return text
     rows = text.split("\n")
     row, *rest = rows[answer.find_nearest(rows) :]
-    if len(row) > room:
+    if len(row) > LATER:
         sentences = windows.split_sentences(row)
-        parts = [part for sentence in sentences for part in textwrap.wrap(sentence, room // 2)]
+        parts = [part for sentence in sentences for part in _PART.findall(sentence)]
         at = answer.find_nearest(parts)
-        row = "… " * bool(at) + " ".join(parts[at:])
-    return _fit_rows("\n".join((row, *rest)), room)
+        row = "… " * bool(at) + "".join(parts[at:])
+    return _fit_rows("\n".join((row, *rest)), LATER)
 
 
 def _fit_rows(text: str, room: int) -> str:

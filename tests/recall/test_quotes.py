@@ -65,7 +65,10 @@ def test_the_line_of_a_later_hit_shows_what_was_found(place, now):
         )
     bodies = {
         "rows": filler + "\n\nThe exporter stops.\n" + filler,
-        "sentence": filler[:-2] * 3 + " where the exporter stops" + " quietly there" * 30 + ".",
+        "sentence": filler[:-2] * 3
+        + " where the exporter stops in-place"
+        + " quietly there" * 30
+        + ".",
     }
     for name, body in bodies.items():
         vault.put(place, "p/learnings/%s.md" % name, name, body, id="l-" + name)
@@ -74,6 +77,8 @@ def test_the_line_of_a_later_hit_shows_what_was_found(place, now):
     later = ask(place, now, "exporter")[quotes.FIRST :]
     assert len(later) == 3 and all("exporter" in one.quotes[0].text for one in later)
     assert all(len(one.quotes[0].text) <= quotes.LATER for one in later)
+    (shown,) = (one.quotes[0].text for one in later if one.id == "l-sentence")
+    assert shown.strip("… ") in bodies["sentence"]
 
 
 def test_the_best_hit_leaves_room_for_one_that_says_hardly_less(place, now):
