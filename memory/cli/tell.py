@@ -83,8 +83,9 @@ def distill(call: Call) -> int:
     found = search_records(call, question, options.limit or MOST_HITS)
     used = _stat_hits(found, key)
     sources, use_cache = digests.build_sources(found), not options.no_cache
+    asked = found.corrected or question
     with call.spinner("distilling") as spinner:
-        digest = _ask_providers(call, question, sources, spinner, options.max_tokens, use_cache)
+        digest = _ask_providers(call, asked, sources, spinner, options.max_tokens, use_cache)
     saved = _save_answer(call, question, digest, found)
     print(_render_answer(call, digest, found, saved), flush=True)
     if used is not None and _is_cacheable(call, question, digest):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from math import log
 
-from memory.core import tokeniser
 from memory.core.matches import Expansion
 from memory.hook import indexview, loader, receipts, segment, windows
 from memory.hook.at_prompt import (
@@ -104,7 +103,7 @@ def choose_passages(
     """
     prompt = prompt[:ASKED_CHARS]
     least, least_asking, least_saying = GATES[push]
-    asks = _is_question(prompt)
+    asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
     terms = loader.damp_common_terms(index.terms(prompt))
     hits = loader.search(index, terms, MOST_HITS, indexview.OTHERS)
     strength = hits[0][0] / log(1.0 + index.documents) if hits else 0.0
@@ -126,7 +125,8 @@ def choose_passages(
     if answer.telling < least:
         nearest = parts[answer.windows[0].passage].doc.id
         return [], [[nearest, round(answer.telling, 3)]]
-    return _build_passages(index, answer, parts, _explain_choice(bool(tickets), asks)), []
+    reason = "it tells of the ticket" if tickets else "it is nearest to the prompt"
+    return _build_passages(index, answer, parts, reason), []
 
 
 def _find_by_ids(index: Index, ids: Sequence[str]) -> list[tuple[float, int]]:
@@ -147,18 +147,8 @@ def _select_named(
     ]
 
 
-def _is_question(prompt: str) -> bool:
-    return "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
-
-
 def _select_rare(index: Index, names: Iterable[str]) -> list[str]:
     return [name for name in names if loader.is_rare(index, name)]
-
-
-def _explain_choice(names_ticket: bool, asks: bool) -> str:
-    if names_ticket:
-        return "it tells of the ticket"
-    return "it answers the question" if asks else "it is about what the prompt says"
 
 
 def _prefer_conversations(
@@ -318,11 +308,7 @@ def _skip_to_subject(asked: str, answer: windows.Answer) -> str:
         return " ".join(asked.split())
     rows = asked[:ASKED_CHARS].split("\n")
     sentences = [sentence for row in rows for sentence in windows.split_sentences(row)]
-    shares = [
-        answer.share({term for term, _ in tokeniser.query_terms(sentence)})
-        for sentence in sentences
-    ]
-    first = shares.index(max(shares))
+    first = answer.find_nearest(sentences)
     return ("… " if first else "") + " ".join(" ".join(sentences[first:]).split())
 
 

@@ -72,10 +72,10 @@ class Answer:
     the best window's session holds.
     """
 
-    def __init__(
-        self, windows: list[Window], rarity: dict[str, float], telling: float, held: float
-    ):
-        self.windows, self.rarity, self.telling, self.held = windows, rarity, telling, held
+    telling = held = 0.0
+
+    def __init__(self, windows: list[Window], rarity: dict[str, float]):
+        self.windows, self.rarity = windows, rarity
 
     @property
     def is_answered(self) -> bool:
@@ -83,7 +83,14 @@ class Answer:
         return not self.rarity or self.telling >= TELLS
 
     def share(self, terms: Container[str]) -> float:
-        return compute_idf_share(self.rarity, terms)
+        """Return the terms' share of the question's idf."""
+        held = sum(idf for term, idf in self.rarity.items() if term in terms)
+        return held / (sum(self.rarity.values()) or 1.0)
+
+    def find_nearest(self, texts: Sequence[str]) -> int:
+        """Return the place of the first text with most of the question."""
+        shares = [self.share({term for term, _ in tokeniser.query_terms(text)}) for text in texts]
+        return shares.index(max(shares))
 
 
 def remove_command_runs(text: str) -> str:
@@ -252,7 +259,7 @@ def find_answer(
     turns = [_TermCounts(passage.head, matches) for passage in passages]
     rarity = _compute_idf(asked, counts, {term for turn in turns for term in turn.terms})
     if not ranked:
-        return Answer([], rarity, 0.0, 0.0)
+        return Answer([], rarity)
     for window, count in zip(ranked, counts):
         turns[window.passage].add(count)
     sessions: dict[str, _TermCounts] = {}
@@ -266,9 +273,10 @@ def find_answer(
     rows = sorted(zip(ranked, counts), key=lambda row: (-row[0].score, row[0].passage, row[0].at))
     best, count = rows[0]
     around = (count, turns[best.passage], sessions[passages[best.passage].session])
-    shares = [compute_idf_share(rarity, count.terms) for count in around]
-    telling = sum(shares) + OF_SCORE * best.score
-    return Answer([window for window, _ in rows], rarity, telling, shares[-1])
+    answer = Answer([window for window, _ in rows], rarity)
+    shares = [answer.share(count.terms) for count in around]
+    answer.telling, answer.held = sum(shares) + OF_SCORE * best.score, shares[-1]
+    return answer
 
 
 class _TermCounts:
@@ -292,11 +300,6 @@ class _TermCounts:
         self.size += other.size
         for term, count in other.terms.items():
             self.terms[term] = self.terms.get(term, 0) + count
-
-
-def compute_idf_share(rarity: Mapping[str, float], terms: Container[str]) -> float:
-    """Return the terms' share of a question's idf (term -> idf)."""
-    return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
 
 
 def _compute_idf(

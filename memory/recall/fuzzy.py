@@ -1,32 +1,35 @@
 """Fuzzy search: find known words for an unknown one, by spelling, splitting or joining.
 
-Only words absent from the index are fuzzed, and never to common words: at most NEIGHBOURS terms
-with the same first letter, at an optimal-string-alignment distance of 1 below six letters, else 2,
-each weighing (1 - distance / length)^3.  The vocabulary holds stems, but a misspelt word is often
-not stemmed: so it is also cut into a known stem and a misspelt ending (`dimensionns`), or a
-misspelt stem and an ending (`calclate`).
+Only words absent from the index are fuzzed: at most NEIGHBOURS terms with the same first letter, at
+an optimal-string-alignment distance of 1 below six letters and for common words, else 2, each
+weighing (1 - distance / length)^3.  The vocabulary holds stems, but a misspelt word is often not
+stemmed: so it is also cut into a known stem and a misspelt ending (`dimensionns`), or a misspelt
+stem and an ending (`calclate`).  Those stay that the records spell nearest.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Callable
 
 from memory.core import tokeniser
+from memory.core.matches import Expansion, Matches
 
-NEIGHBOURS = 3
+NEIGHBOURS = 6
 LEAST_LETTERS = 5  # of a word that is fuzzed
+HANGUL_FORMS = 3
 HANGUL, VOWELS, FINALS = 0xAC00, 21, 28  # first syllable; numbers of vowels and last consonants
 # vowels that turn into each other before an ending: i yeo, u wo, o wa, eu eo a
 FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))
 LEAST_HALF = 3  # letters of each half of a split word
 LONGEST_ENDING = 7
-Matcher = Callable[..., list[tuple[str, int]]]  # (term, words, limit) -> [(word, distance)]
 ENDINGS = tuple(
     "s es ed ing er ers or ors ion ions ation ations ly ally ment ments ness ity ies able ible al "
     "ate ates ated ating ator ive ize izes ized izing ise e y ic ical ically ence ance ent ant "
     "ency".split()
 )
+Matcher = Callable[..., list[tuple[str, int]]]  # (term, words, limit) -> [(word, distance)]
 VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier's part
 
 
@@ -55,65 +58,73 @@ def load_matcher() -> Matcher | None:
 
 
 def find_neighbours(
-    term: str, word: str, vocabulary: Iterable[str], df: Callable[[str], int], near: Matcher
+    term: str,
+    word: str,
+    vocabulary: Iterable[str],
+    df: Callable[[str], int],
+    near: Matcher,
 ) -> list[tuple[str, float]]:
     """Find known terms spelt like an unknown term, best first.
 
     At most NEIGHBOURS. word: as typed, before stemming to `term`. vocabulary: terms with the same
     first letter, noise included. df: document frequency of a term, 0 for noise.
     """
-    known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
+    every = sorted({w for w in vocabulary if w.isalpha()})
+    known = [w for w in every if w not in tokeniser.COMMON]
     limit = 1 if len(term) < 6 else 2
-    alike = _filter_by_length(known, len(term), limit)
-    found = [(distance, other, term) for other, distance in near(term, alike, limit)]
+    found = near(term, known, limit) + near(term, every, 1)
     if word.isascii() and word.isalpha():
         found += _match_without_ending(word, known, near)
-    best: dict[str, tuple[int, bool, int, str]] = {}
-    for distance, other, typed in found:
-        count = df(other)
-        # the second letter is rarely wrong, unless it was swapped with the third
-        is_second_wrong = other[1:2] not in (typed[1:2], typed[2:3])
-        row = (distance, is_second_wrong, -count, other)
-        if count and row < best.get(other, (9,)):  # 9: farther than any
+    best: dict[str, tuple[int, int, str]] = {}
+    for other, distance in found:
+        row = (distance, -df(other), other)
+        if row[1] and row < best.get(other, (9,)):  # 9: farther than any
             best[other] = row
     return [
         (other, (1.0 - distance / len(term)) ** 3)
-        for distance, _, _, other in sorted(best.values())[:NEIGHBOURS]
+        for distance, _, other in sorted(best.values())[:NEIGHBOURS]
     ]
 
 
-def _filter_by_length(known: Sequence[str], length: int, limit: int) -> list[str]:
-    return [w for w in known if abs(len(w) - length) <= limit]
+def choose_nearest(
+    typed: str, terms: Sequence[str], raws: Iterable[str], expansion: Expansion
+) -> dict[str, str]:
+    """Return {term: word} of those that texts spell nearest to a typed word."""
+    near, matches = load_matcher(), Matches(dict.fromkeys(terms, 1.0), expansion)
+    spelt = {
+        (term, word)
+        for raw in raws
+        for _, term in matches[raw][1]
+        for word in re.findall(r"[^\W\d_]+", raw.lower())
+        if term in expansion[word]
+    }
+    pairs = [*zip(terms, terms), *sorted(spelt)]
+    found = near(typed, [word for _, word in pairs], tokeniser.LONGEST) if near else []
+    least = min(distance for _, distance in found)
+    nearest = {word for word, distance in found if distance == least}
+    return {term: word for term, word in pairs if word in nearest}
 
 
-def _find_known_stems(stem: str, known: frozenset[str]) -> list[str]:
-    stems = (stem, tokeniser.stem(stem))
-    return [other for other in stems if other in known and len(other) >= LEAST_HALF]
-
-
-def _match_without_ending(
-    word: str, known: Sequence[str], near: Matcher
-) -> list[tuple[int, str, str]]:
-    """Return (distance, known word, stem) of words like one without its ending."""
+def _match_without_ending(word: str, known: Sequence[str], near: Matcher) -> list[tuple[str, int]]:
+    """Return (known word, distance) for each cut of an ending."""
     found = []
-    stems = frozenset(known)
+    stems, long = frozenset(known), [w for w in known if len(w) >= LEAST_LETTERS]
     for at in range(max(LEAST_HALF, len(word) - LONGEST_ENDING), len(word)):
         stem, ending = word[:at], word[at:]
         if ending in ENDINGS:
-            alike = [w for w in _filter_by_length(known, at, 1) if len(w) >= LEAST_LETTERS]
-            found += [(distance, other, stem) for other, distance in near(stem, alike, 1)]
+            found += near(stem, long, 1)
         elif len(ending) > 1:
             rest = ending[1:] if len(ending) > 3 and ending[0] == stem[-1] else ending  # running
-            exact = _find_known_stems(stem, stems)
+            exact = [s for s in {stem, tokeniser.stem(stem)} & stems if len(s) >= LEAST_HALF]
             if exact and near(rest, [e for e in ENDINGS if len(e) > 1], 1):
-                found += [(1, other, stem) for other in exact]
+                found += [(other, 1) for other in exact]
     return found
 
 
 def find_hangul_forms(term: str, df: Callable[[str], int]) -> list[str]:
     """Return known Hangul forms of an unknown bigram, the most common first.
 
-    At most NEIGHBOURS. An ending fuses with the vowel of the stem's last syllable and adds its
+    At most HANGUL_FORMS. An ending fuses with the vowel of the stem's last syllable and adds its
     consonant there (`느림`, `느려서`).
     """
     if len(term) != 2 or not all(map(tokeniser.is_hangul, term)):
@@ -127,7 +138,7 @@ def find_hangul_forms(term: str, df: Callable[[str], int]) -> list[str]:
         for final in range(FINALS)
     )
     known = [(-df(term[0] + form), term[0] + form) for form in forms if form != term[1]]
-    return [other for count, other in sorted(known) if count][:NEIGHBOURS]
+    return [other for count, other in sorted(known) if count][:HANGUL_FORMS]
 
 
 def split_compound(word: str, df: Callable[[str], int]) -> list[str]:
@@ -140,13 +151,13 @@ def split_compound(word: str, df: Callable[[str], int]) -> list[str]:
         for at in range(LEAST_HALF, len(word) - LEAST_HALF + 1):
             pair = [tokeniser.stem(word[:at]), tokeniser.stem(word[at:])]
             count = min(df(pair[0]), df(pair[1]))
-            if count > best[0]:
+            if count > best[0] and min(map(len, pair)) >= LEAST_HALF:
                 best = (count, pair)
     return best[1]
 
 
 def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> list[tuple[str, str, str]]:
-    """Return (known term, first, second) of word pairs that are indexed as one.
+    """Return (known term, first word, second word) of words indexed as one.
 
     Such as `user token` for usertoken.
     """

@@ -220,7 +220,7 @@ class RecallResult(NamedTuple):
     no record holds. linked: records linked with the hits. rescan: not every file was compared with
     the index, or a refresh would save reading some. plan: the active plan, if not among the hits.
     weak: the hits hardly tell of it. raw: all hits are of sessions. context: the context tags
-    that counted.
+    that counted. corrected: the query without misspelt words, if it has any.
     """
 
     hits: tuple[Hit, ...]
@@ -235,6 +235,7 @@ class RecallResult(NamedTuple):
     rescan: bool = False
     plan: Hit | None = None
     weak: bool = False
+    corrected: str = ""
 
 
 def add_display_fields(

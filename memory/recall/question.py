@@ -116,6 +116,7 @@ class QueryTerms:
         self.sequence: list[str] = []
         self._unknown: dict[str, float] = {}
         self._guessed: set[str] = set()
+        self._misspelt: dict[str, list[str]] = {}  # terms that a typed word may be
         self._terms = _weigh_tokens(self._raws)
         self._terms_by_word: dict[str, dict[str, None]] = {raw: {} for raw in self._raws}
         for raw, term, _ in self._terms:
@@ -217,8 +218,22 @@ class QueryTerms:
             for shelf in self._shelves:
                 words += shelf.backend.vocabulary(term[0], len(word) + 2)
             for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
-                self._add(other, similarity * weight, "%s (for %s)" % (other, word))
+                if other not in self.weights:
+                    self._misspelt.setdefault(word if word.isalpha() else term, []).append(other)
+                self._add(other, similarity * weight, word)
                 self._guessed.add(term)
+
+    def settle_spellings(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
+        """Keep of a misspelt word's terms those that candidates spell nearest."""
+        raws = {raw for c in pool for raw in (*c.words.head, *c.words.body) if self._misspelt}
+        for typed, terms in self._misspelt.items():
+            spelt = fuzzy.choose_nearest(typed, terms, raws, expansion)
+            for term in terms:
+                if term not in spelt:
+                    self.weights.pop(term, None)
+            self.surface.update((t, "%s (for %s)" % (word, typed)) for t, word in spelt.items())
+            word = re.compile(re.escape(typed), re.I)
+            self._text = word.sub(" ".join(spelt.values()), self._text)
 
     def _add_compounds(self) -> None:
         """Add compounds written apart, and forms of unknown Hangul terms."""

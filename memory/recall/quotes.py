@@ -7,12 +7,13 @@ Windows of one turn stand together, in the order of its text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import windows
+from memory.hook import fence, windows
 from memory.hook.windows import Passage, Window
 from memory.recall import hit
 from memory.recall.hit import Hit, Quote
@@ -26,6 +27,7 @@ FIRST, ROOM = 5, 708  # hits with windows, and characters for each, which they s
 LEAST = 120  # characters left below which no further window is cut to fit
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
+_PART = re.compile(r".{1,45}(?:\s|$)|\s*\S+\s?")  # half a line at most
 READ = 24_000  # characters of a record or turn that are searched for windows
 
 _ANY_TIME = Query()
@@ -71,40 +73,40 @@ def add_quotes(
     found = answer.windows
     if near:
         similarities = [near.get((origin.record.id, origin.turn), 0.0) for origin in origins]
-        found = _rerank_by_vectors(found, similarities)
-    found = _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
+        _add_similarities(found, similarities)
+    _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
+    found.sort(key=lambda window: (-window.score, window.passage, window.at))
     first = [window for window in found if origins[window.passage].hit < FIRST]
     excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST))
     quotes = _join_by_passage(excerpts, origins)
     for window in found:
-        if origins[window.passage].hit not in quotes:
-            line = _fit_rows(window.text, LATER)
+        at = origins[window.passage].hit
+        if at not in quotes:
+            # a command may alone hold what was found
+            texts = [window.text, fence.split_turn(hits[at].turn_text)[1]]
+            line = _fit_nearest_rows(texts[answer.find_nearest(texts)], answer)
             excerpt = Window(window.passage, window.at, line, window.score)
             quotes.update(_join_by_passage([excerpt], origins))
     quoted = [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
     return quoted, answer
 
 
-def _lift_best_hit(found: list[Window], factor: float, origins: Sequence[_Origin]) -> list[Window]:
-    """Multiply the scores of the best hit's windows, and rank all again.
+def _lift_best_hit(found: Iterable[Window], factor: float, origins: Sequence[_Origin]) -> None:
+    """Multiply the scores of the best hit's windows.
 
     factor: of an amendment that was put first (updates.py), since it shares few words with the
         question.
     """
-    if factor == 1.0:
-        return found
     for window in found:
         if not origins[window.passage].hit:
             window.score *= factor
-    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
-def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> list[Window]:
-    """Rank windows by words and by their passages' vector similarity."""
+def _add_similarities(found: Iterable[Window], near: Sequence[float]) -> None:
+    """Add the vector similarity of their passages to windows' scores."""
     top = max((window.score for window in found), default=0.0)
     for window in found:
         window.score += VECTOR * (top * near[window.passage] - window.score)
-    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
 def quote_first_line(record: Record) -> tuple[Quote, ...]:
@@ -208,6 +210,20 @@ def _list_texts(
     for record in checkpoints:
         if record.name != found.record.name:
             yield _Origin(record, record.title), record.body
+
+
+def _fit_nearest_rows(text: str, answer: windows.Answer) -> str:
+    """Return what a line has room for, from the row nearest the question on."""
+    if len(text) <= LATER:
+        return text
+    rows = text.split("\n")
+    row, *rest = rows[answer.find_nearest(rows) :]
+    if len(row) > LATER:
+        sentences = windows.split_sentences(row)
+        parts = [part for sentence in sentences for part in _PART.findall(sentence)]
+        at = answer.find_nearest(parts)
+        row = "… " * bool(at) + "".join(parts[at:])
+    return _fit_rows("\n".join((row, *rest)), LATER)
 
 
 def _fit_rows(text: str, room: int) -> str:

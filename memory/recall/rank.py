@@ -382,16 +382,8 @@ def _order_by_source(
         floor = max(out[i][0] for i in alike)
 
 
-class QueryWord(NamedTuple):
-    """A word of a query.
-
-    searched: its terms with a weight. terms: all its terms, of which some may be in no record; ()
-        where the word was not cut.
-    """
-
-    word: str
-    searched: Sequence[str]
-    terms: Sequence[str]
+# (word of a query, its terms with a weight, all its terms or () where the word was not cut)
+QueryWord = tuple[str, Sequence[str], Sequence[str]]
 
 
 def list_query_words(question: Question) -> list[QueryWord]:
@@ -399,11 +391,11 @@ def list_query_words(question: Question) -> list[QueryWord]:
     searched: dict[str, list[str]] = {}
     for term in question.weights:
         searched.setdefault(question.surface.get(term, term), []).append(term)
-    words = []
+    words: list[QueryWord] = []
     for word, terms in searched.items():
         every = [term for term, _ in tokeniser.expand(word)]
         was_cut = word.isascii() and set(terms) <= set(every)
-        words.append(QueryWord(word, terms, every if was_cut else ()))
+        words.append((word, terms, every if was_cut else ()))
     return words
 
 

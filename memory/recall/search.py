@@ -331,8 +331,9 @@ class _Search:
         terms = QueryTerms(self.query.text, self.shelves, self.searcher.fuzzy)
         self._note(terms.notes)
         pool = self._find_all_candidates(terms, CANDIDATES)
-        question = terms.make_question()
         expansion = self.searcher.expansion
+        terms.settle_spellings(pool, expansion)
+        question = terms.make_question()
         terms.prefetch_heads(pool, expansion)
         features = look.compute_features(pool, question, expansion)
         # A learning names its session too, but is no turn of it; a conversation is ranked by turns,
@@ -701,7 +702,7 @@ class _Search:
                 for each in hits
             ]
         quoted, answer = quotes.add_quotes(
-            self.query.text,
+            self._question.text,
             [self._show_checkpoint(each) for each in hits],
             self._pooled,
             self._list_checkpoints,
@@ -765,6 +766,7 @@ class _Search:
         shown = self.searcher.add_display_fields(self._add_quotes(hits[: self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")
+        asked = self._question.text if self._question else self.query.text
         backend = "lexical"
         if not all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves):
             backend += ", from the files"
@@ -781,4 +783,5 @@ class _Search:
             known_gaps=gaps,
             context=self.context,
             rescan=any(shelf.rescan for shelf in self.shelves),
+            corrected=asked if asked != self.query.text else "",
         )

@@ -37,6 +37,7 @@ _OWN_TIERS = (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED]
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 3200
 MOST_LINES = 99  # of a record's wrapped line
+BRIEF = 5  # lines quoted of each hit but the first on a terminal
 READABLE = 120  # columns of running text
 MIN_BODY_UNITS = 100  # a shorter part of a body is left out
 QUERY_LENGTH = 200  # characters of the repeated query
@@ -79,8 +80,8 @@ def hit_lines(
         widths[_TITLE] = max(screen.MIN_TITLE_COLUMNS, min(widths[_TITLE], room))
     context = found.context if explain else None
     written = [
-        (hit.group, _format_hit(hit, row, widths, words, style, context))
-        for hit, row in zip(hits, rows)
+        (hit.group, _format_hit(hit, row, widths, words, style, context, at > 0 and style.cut))
+        for at, (hit, row) in enumerate(zip(hits, rows))
     ]
     if grouped:
         lines = _group_by_kind(written, style)
@@ -111,6 +112,7 @@ def _format_hit(
     words: str,
     style: Style,
     context: Sequence[ContextTag] | None,
+    brief: bool,
 ) -> list[str]:
     more = " +" + format_count(len(hit.others), "checkpoint") if hit.others else ""
     row[_TITLE] = style.fit(row[_TITLE], widths[_TITLE] - len(more)) + more
@@ -119,7 +121,7 @@ def _format_hit(
     padded[_FRESHNESS] = style.colour_verdict(padded[_FRESHNESS])
     line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
     gone = ["      " + style.dim(reason) for reason in _format_gone(hit)]
-    details = _format_details(hit, words, min(style.columns, READABLE) - 6, context)
+    details = _format_details(hit, words, min(style.columns, READABLE) - 6, context, brief)
     return [line, *gone, *("      " + detail for detail in details)]
 
 
@@ -150,15 +152,19 @@ def _format_unattended(hit: Hit) -> str:
 
 
 def _format_details(
-    hit: Hit, words: str, columns: int, context: Sequence[ContextTag] | None
+    hit: Hit, words: str, columns: int, context: Sequence[ContextTag] | None, brief: bool
 ) -> list[str]:
     """Format the lines below a hit: facts, quotes, reasons, score."""
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
     lines += list_facts(hit)
-    for quote in hit.quotes:
-        if one_line(quote.text) != one_line(hit.title):
-            lines += filter(None, quote_lines(quote, columns, hit))
+    quoted = [
+        line
+        for quote in hit.quotes
+        if one_line(quote.text) != one_line(hit.title)
+        for line in quote_lines(quote, columns, hit)
+    ]
+    lines += [*quoted[:BRIEF], "  …"] if brief and len(quoted) > BRIEF else quoted
     if words and not hit.linked_from and hit.why != NEWEST:
         lines.append(one_line(hit.why))
     if context is not None and not hit.linked_from:
@@ -189,7 +195,7 @@ def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
     elif quote.id != hit.id:
         head = ["`dayleaf show %s`" % one_line(quote.id)]
     out: list[str] = []
-    for row in quote.text.split("\n"):
+    for row in (row for row in quote.text.split("\n") if row.strip(" >")):
         indent = " " * min(len(row) - len(row.lstrip(" ")), columns // 2)
         row = localtimes.localize_line(hit.kind, one_line(row), quote.created)
         wrapped = screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)

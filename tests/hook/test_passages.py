@@ -182,7 +182,8 @@ def test_another_session_is_heard_before_the_fourth_window_of_the_best():
         )
         for number, said in enumerate(words)
     ]
-    answered = windows.Answer(found, {}, 4.0, 1.0)
+    answered = windows.Answer(found, {})
+    answered.telling = 4.0
     texts, _ = passages._choose_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0, [])
     assert {number: [at for at, _ in taken] for number, taken in texts.items()} == {
         0: [0, 1, 2],
@@ -589,7 +590,7 @@ def test_the_receipt_says_why_and_what_stayed_below(told, asked, monkeypatch):
     assert (
         id == "c-00000001"
         and score >= passages.GATES["careful"][0]
-        and reason == "passage: it answers the question"
+        and reason == "passage: it is nearest to the prompt"
     )
     assert "Ledger" not in json.dumps(row)
     monkeypatch.setitem(passages.GATES, "careful", (score + 1, 0.0, 0.0))

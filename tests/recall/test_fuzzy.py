@@ -37,10 +37,25 @@ def test_codes_and_numbers_are_not_fuzzed(place, now):
     assert ids(place, now, "E0383") == [] and ids(place, now, "E0382") == ["a"]
 
 
-def test_a_word_of_everyday_speech_is_no_ones_misspelling(place, now):
-    """Nor is a word of four letters another one."""
+def test_a_word_of_everyday_speech_is_met_by_one_slip_alone(place, now):
+    """And a word of four letters is no other one."""
     vault.put(place, "p/learnings/a.md", "A", "The error of the node is late.", id="a")
-    assert ids(place, now, "errorr") == [] and ids(place, now, "mode") == []
+    assert ids(place, now, "errorr") == ["a"]
+    assert ids(place, now, "erorrr") == [] and ids(place, now, "mode") == []
+
+
+def test_words_are_compared_and_not_their_stems(place, now):
+    """The stems of `release`, `relevant` and `related` are as near to that of `relese`.  What was
+    found is named as it is written, and answers.
+    """
+    pytest.importorskip("rapidfuzz")
+    words = ("Release the build on Friday", "Relevant checks", "Related work")
+    for number, title in enumerate(words * 4):
+        write(place, "p/learnings/%d.md" % number, title + ".", id="l-%d" % number, title=title)
+    builder.build(place, now)
+    found = ask(place, now, "relese friday")
+    assert ids(place, now, "relese") == ["l-0", "l-3", "l-6", "l-9"] and not found.weak
+    assert "release (for relese)" in found.hits[0].why
 
 
 def test_without_rapidfuzz_the_search_goes_on_and_says_so(store, now, monkeypatch):

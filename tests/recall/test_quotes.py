@@ -56,6 +56,31 @@ def test_hits_share_a_room_and_each_says_something(place, now):
     assert max(sizes[quotes.FIRST :]) <= quotes.LATER
 
 
+def test_the_line_of_a_later_hit_shows_what_was_found(place, now):
+    """From its row, or from within a long sentence; also where only a command holds the word."""
+    filler = "The harbour of the town is quiet in the morning, and nothing moves there. "
+    for number in range(quotes.FIRST):
+        vault.put(
+            place, "p/learnings/%d.md" % number, "Exporter", "exporter " * 9, id="l-%d" % number
+        )
+    bodies = {
+        "rows": filler + "\n\nThe exporter stops.\n" + filler,
+        "sentence": filler[:-2] * 3
+        + " where the exporter stops in-place"
+        + " quietly there" * 30
+        + ".",
+    }
+    for name, body in bodies.items():
+        vault.put(place, "p/learnings/%s.md" % name, name, body, id="l-" + name)
+    run = "## 09:00 what broke\n\n%s\n\n- ✗ `run exporter --all` → exit 1: no\n" % filler
+    talks.put(place, [run])
+    later = ask(place, now, "exporter")[quotes.FIRST :]
+    assert len(later) == 3 and all("exporter" in one.quotes[0].text for one in later)
+    assert all(len(one.quotes[0].text) <= quotes.LATER for one in later)
+    (shown,) = (one.quotes[0].text for one in later if one.id == "l-sentence")
+    assert shown.strip("… ") in bodies["sentence"]
+
+
 def test_the_best_hit_leaves_room_for_one_that_says_hardly_less(place, now):
     """Though each of its windows alone says a little more."""
 

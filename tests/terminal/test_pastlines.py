@@ -243,7 +243,7 @@ def test_load_shows_the_passage_and_what_stays_below(ok, place):
         ok("learn", "Note %d on another thing, wherever it is." % i)
     ok("index", "build")
     said = ok("load", "where does parseLedgerRow drop the sign of an amount?", "--explain")
-    (row,) = [line for line in said.split("\n") if "passage: it answers the question" in line]
+    (row,) = [line for line in said.split("\n") if "passage: it is nearest to the prompt" in line]
     assert "c-00000001  Importer skips rows" in row
     assert (
         '(conversation, 2026-11-10, branch main) asked "why?":\n  `parseLedgerRow` drops the sign'

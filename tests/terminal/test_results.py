@@ -6,7 +6,9 @@ import json
 
 import pytest
 from harness import talks, vault
-from harness.asking import shop
+from harness.asking import ask, shop
+
+from memory.terminal import results, screen
 
 
 @pytest.fixture(name="shop")
@@ -78,6 +80,21 @@ def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
     assert (
         alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone
     )
+
+
+def test_a_terminal_shows_the_first_hit_whole_and_few_lines_of_others(place, now):
+    """So that it does not scroll away; a pipe gets all, and none gets empty lines."""
+    rows = "\n".join("- row %d of the exporter row%d\n>" % (number, number) for number in range(12))
+    for name in "ab":
+        vault.put(place, "p/learnings/%s.md" % name, "Exporter", rows.replace("row", name), id=name)
+    found = ask(place, now, "exporter")
+    counts = []
+    for style in (screen.Style(), screen.Style(cut=False)):
+        lines = results.hit_lines(found, "exporter", place.key, style)
+        assert all(line.strip(" >") for line in lines if line)
+        counts.append([sum("- %s" % each.id in line for line in lines) for each in found.hits])
+    (first, brief), (whole, second) = counts
+    assert first == whole == second == 12 and brief == results.BRIEF
 
 
 def test_what_says_no_more_than_its_title_says_it_once(ok, place):
