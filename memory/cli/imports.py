@@ -343,13 +343,10 @@ def _list_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
     readable, unread = _find_sessions(call)
     place = None if call.options.all else call.place
     if place:
-        # sessions of an unknown directory may be of this one
         own = "/%s/" % whereabouts.make_folder_prefix(place.root)
-        unread = [
-            skip
-            for skip in unread
-            if skip.reason == backfill.NO_DIRECTORY or own in "/" + skip.path
-        ]
+        # any file of another agent may be of this place
+        passed = backfill.NO_SESSION if call.options.agent else ""
+        unread = [s for s in unread if (s.reason != passed if passed else own in "/" + s.path)]
     return backfill.select_sessions(readable, place, call.env, since), unread
 
 

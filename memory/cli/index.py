@@ -19,7 +19,7 @@ from memory.core.config import (
 from memory.core.plaintext import format_count, one_line
 from memory.doors import registry
 from memory.health import accounts, figures
-from memory.hook import receipts
+from memory.hook import fence, receipts
 from memory.hook.strategies import build_categories
 from memory.index import backend, builder
 from memory.knowledge import walls
@@ -360,7 +360,7 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
 
 
 def _find_session_to_switch(call: Call, on: bool) -> str:
-    """Return the named or running session, else the newest one.
+    """Return the named or running session, else the newest, a person's first.
 
     For `on` the newest that is off, or "". Raises UsageError where none has run.
     """
@@ -377,6 +377,8 @@ def _find_session_to_switch(call: Call, on: bool) -> str:
             "for the whole project" % spellings.format_command(call.verb)
         )
     if not on:
-        return ran[0]
+        kept = call.store().each(("checkpoint",))
+        programs = [one.meta.get("session") for one in kept if fence.is_unattended(one)]
+        return min(ran, key=programs.__contains__)
     is_off = (session for session in ran if receipts.read_session(call.place.receipts(session)).off)
     return next(is_off, "")

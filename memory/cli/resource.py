@@ -10,13 +10,22 @@ from contextlib import suppress
 from typing import Callable
 
 from memory.cli import index, recall, rule, show
-from memory.core import DayleafError, StoreError, UsageError, boundary, fastjson, files, layout
+from memory.core import (
+    DayleafError,
+    StoreError,
+    UsageError,
+    boundary,
+    fastjson,
+    files,
+    layout,
+    walk,
+)
 from memory.core.plaintext import escape_invisible, format_count, one_line
 from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
 from memory.knowledge import approvalstate, scripts
 from memory.knowledge.scripts import ScriptRun
-from memory.project import material, otherfiles, othernotes
+from memory.project import material, otherfiles
 from memory.recall.hit import record_json
 from memory.store import reader
 from memory.store.store import Store
@@ -415,7 +424,7 @@ def _tier_add(call: Call, path: str) -> int:
         lines.append("  read " + otherfiles.format_endings(state["read"]))
     if state["endings"]:
         left = otherfiles.format_left_out(state["endings"])
-        ends = ", ".join(othernotes.ENDS)
+        ends = ", ".join(walk.NOTE_ENDS)
         lines.append("  %s; `dayleaf store import dir` takes %s" % (left, ends))
     for row in state["skipped"][:MOST_SKIPPED]:
         lines.append("  left out %s: %s" % (one_line(row["path"]), row["reason"]))

@@ -215,13 +215,15 @@ def _decode(data: bytes, page: Page) -> str:
 
 
 def _find_blank_fence_end(data: bytes, at: int) -> int:
-    """Return the end of an opening fence among blanks, or -1."""
+    """Return the end of an opening fence among blanks, `yaml` or a comment, or -1."""
     lead = data[at : at + 1024]
     blank = len(lead) - len(lead.lstrip())
     at += blank
     end = data.find(b"\n", at)
-    opens = data.startswith(b"---", at) and (not blank or data[at - 1 : at] == b"\n")
-    return end if opens and end >= 0 and _is_blank(data[at + 3 : end]) else -1
+    if not data.startswith(b"---", at) or (blank and data[at - 1 : at] != b"\n"):
+        return -1
+    behind = data[at + 3 : end].partition(b" #")[0].rstrip().removesuffix(b"yaml")
+    return end if _is_blank(behind) else -1
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
@@ -316,9 +318,12 @@ def _format_inline(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_format_inline, value)) + "]"
     if isinstance(value, dict):
-        pairs = (_format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items())
-        return "{%s}" % ", ".join(pairs)
+        return "{%s}" % ", ".join(_format_pairs(value))
     return _format_scalar(value, True)
+
+
+def _format_pairs(value: Mapping[str, Any]) -> List[str]:
+    return [_format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items()]
 
 
 def _format_scalar(value: Any, flow: bool) -> str:
@@ -447,10 +452,11 @@ def _change_lines(
         if index == last[key] and changes[key] is not None:
             entry = _format_entry(key, changes[key])
             kept = _count_kept_items(before.get(key), changes[key])
-            indent = _find_item_indent(lines[first:end]) if kept else None
+            pairs = _format_pairs(changes[key]) if isinstance(changes[key], dict) else []
+            indent = _find_item_indent(lines[first + 1 : end], not pairs) if kept else None
             if indent is not None:
                 out += [line + "\n" for line in lines[first:end]]
-                entry = [indent + line.lstrip() for line in entry[1 + kept :]]
+                entry = [indent + line.lstrip() for line in (pairs or entry[1:])[kept:]]
             elif len(entry) == 1 and end == first + 1:
                 entry[0] += _find_comment(lines[first])
             out += [line + newline for line in entry]
@@ -462,17 +468,22 @@ def _change_lines(
 
 
 def _count_kept_items(before: Any, wanted: Any) -> int:
-    """Return the number of a list's items if the new list begins with them, else 0."""
+    """Return the number of a value's items if the new one begins with them, else 0."""
+    if isinstance(before, dict) and isinstance(wanted, dict):
+        before, wanted = list(map(list, before.items())), list(wanted.items())
     if not isinstance(before, list) or not isinstance(wanted, (list, tuple)):
         return 0
     return len(before) if _as_read(wanted[: len(before)]) == before else 0
 
 
-def _find_item_indent(lines: List[str]) -> Optional[str]:
-    """Return the indent of a list's items, None where they differ."""
-    dashed = [line for line in lines[1:] if line.lstrip().startswith("- ")]
-    indents = [line[: len(line) - len(line.lstrip())] for line in dashed]
-    return indents[0] if indents and len(set(indents)) == 1 else None
+def _find_item_indent(lines: List[str], dashed: bool) -> Optional[str]:
+    """Return the indent of a list's or mapping's items, None where they differ."""
+    indents = set()
+    for line in lines:
+        item = line.lstrip()
+        if item.startswith("- ") if dashed else item[:1] not in ("", "#"):
+            indents.add(line[: len(line) - len(item)])
+    return indents.pop() if len(indents) == 1 else None
 
 
 def _find_entries(lines: List[str]) -> List[Tuple[str, int, int]]:

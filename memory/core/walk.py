@@ -27,6 +27,7 @@ _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
 MOST_FILES = 200_000  # files of a place; beyond it the rest is left out, and said
 DEPTH_LIMIT = 8  # folders below a kind's folder
 PACKAGES = "node_modules"  # passed over in silence
+NOTE_ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 # the settings of a vault that name its folder of templates, and their key
 TEMPLATES = (
     ("/.obsidian/templates.json", "folder"),
@@ -40,6 +41,7 @@ PRIVATE_ONLY = (
     "move what is in it to the private tier's folder, or delete it",
 )
 TOO_DEEP = ("nested more than %d folders deep" % DEPTH_LIMIT, "move it up")
+OTHER_END = ("its name does not end in `.md`", "rename it")
 COPY = ("a copy left by a sync program", "merge it into the record by hand, then delete it")
 OUTSIDE, IRREGULAR = "a link out of the store", "not a regular file"
 REMEDIES = {
@@ -125,7 +127,7 @@ class Listing:
                 if file[0] != "." and entry.is_dir(follow_symlinks=False):
                     self._enter(prefix + file, base + file, root, depth + 1)
                 elif file[0] not in ".#":
-                    self._leave_out(prefix + file, _find_entry_fault(entry, ends))
+                    self._leave_out(prefix + file, _find_entry_fault(prefix + file, entry, ends))
             except OSError as error:
                 if is_record(file, ends):
                     self.left.append((prefix + file, *_describe_error(error, entry.is_symlink())))
@@ -173,11 +175,13 @@ def _find_kind_fault(kind: str, letter: str, path: str) -> Fault:
     return PRIVATE_ONLY if files.exists(path) else ()
 
 
-def _find_entry_fault(entry: Any, ends: Tuple[str, ...]) -> Fault:
+def _find_entry_fault(name: str, entry: Any, ends: Tuple[str, ...]) -> Fault:
     """Return why an entry is left out, with the remedy, or ()."""
     if entry.is_symlink() and entry.is_dir():
         return LINKED
-    return COPY if entry.name.endswith(ends) else ()
+    if name.endswith(ends):
+        return COPY
+    return OTHER_END if name[0] != ADDED and name.lower().endswith(NOTE_ENDS) else ()
 
 
 def _stat_linked(entry: Any, root: str) -> Any:

@@ -41,8 +41,8 @@ LONG_LINE = 40  # characters of a line that is searched for alone
 SHORTEST_TERM = 8  # characters of an index term that stands for the text
 SHORTEST_BASE64 = 6  # bytes of a text that is searched for in base64
 SEARCHED = (
-    "as it is, in upper and lower case, on one line, JSON-escaped, percent-encoded, as UTF-16, "
-    "as base64, as an index term"
+    "as it is, in upper and lower case, on one line or more, JSON-escaped, percent-encoded, as "
+    "UTF-16, as base64, as an index term"
 )
 
 RECORD, OTHER, ARCHIVE, BEFORE = "record", "other record", "archive", "before an upkeep"
@@ -57,6 +57,8 @@ DERIVED_ENDS = tuple(
     ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
     ".turned .facts .claims .heads .clean .secrets".split()
 )
+# between two words: blanks, or a line's end, in JSON and quotes too
+_GAP = re.compile(rb"(?:\s|\\+[nrt])+(?:> )?")
 # around a short name in capitals: no letter or digit, unless it ends an escape; no key of JSON
 _ALONE = (
     rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%%[0-9a-f]{2}))%s"
@@ -107,7 +109,8 @@ class Finder(NamedTuple):
         raw = found[0]
         if found.lastgroup == APART:
             return raw
-        mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
+        form = _GAP.sub(b" ", raw.lower())
+        mark = self.marks.get(raw) or self.marks.get(form) or next(iter(self.marks.values()))
         return mark.encode(_encoding(raw))
 
     def cleaned(self, data: bytes) -> bytes:
@@ -162,7 +165,7 @@ def make_finder(texts: Mapping[str, str]) -> Finder:
         return sorted(forms, key=lambda form: (-len(form), form))
 
     parts = [
-        _ALONE % re.escape(form) if form in alone else re.escape(form)
+        (_ALONE if form in alone else b"%s") % re.escape(form).replace(b"\\ ", _GAP.pattern)
         for form in longest_first(folded)
     ]
     parts += [b"(?-i:%s)" % re.escape(form) for form in longest_first(exact)]

@@ -453,16 +453,16 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     """Return why the clock seems wrong, or "".
 
     An old note imported today was written today, and a note dated tomorrow but written today is no
-    sign either, nor a file's time alone, which an archive may have set. The newest but a few
-    decide, so that records written under a wrong clock hide nothing.
+    sign either, nor a file's time alone: a copy keeps it, but not when the file changed here. The
+    newest but a few decide, so that records written under a wrong clock hide nothing.
     """
     if not found:
         return ""
-    dates = [(record.created, record.updated, _read_mtime(place, record.name)) for record in found]
+    dates = [(record.created, record.updated, *_read_times(place, record.name)) for record in found]
     # a date that is the file's own time stands in no head
     stated = [
         min(created, max(updated, written)) if abs(created - written) > 1e-4 else 0.0
-        for created, updated, written in dates
+        for created, updated, written, _ in dates
     ]
     newest_but_few = -min(max(FEW, len(dates) // SHARE), (len(dates) + 1) // 2)
     last_stated, last = sorted(stated)[newest_but_few], sorted(map(max, dates))[newest_but_few]
@@ -479,8 +479,10 @@ def is_recorded_ahead(one: Record | Head, now: float) -> bool:
     return one.kind in ("checkpoint", "conversation") and one.created - now > AHEAD
 
 
-def _read_mtime(place: layout.Place, name: str) -> float:
+def _read_times(place: layout.Place, name: str) -> tuple[float, float]:
+    """Return a file's mtime and ctime."""
     try:
-        return os.stat(place.path(name)).st_mtime
+        found = os.stat(place.path(name))
+        return found.st_mtime, found.st_ctime
     except OSError:
-        return 0.0
+        return 0.0, 0.0

@@ -25,7 +25,7 @@ from memory.session.transcript import StretchEnd
 SECONDS_PER_RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
 BYTES_PER_SECOND = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([\x21-\x7e]+?)"')
-NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
+NO_DIRECTORY, NO_SESSION = "no directory is known of it", "no session in it"
 
 
 class Session(NamedTuple):
@@ -106,7 +106,7 @@ def _read_session(path: str, name: str) -> Iterator[Session | Skip]:
     if id and ends.damaged:
         yield Skip(path, *recovery.DAMAGED)
     elif not id or not ends.directory:
-        yield Skip(path, "no session in it", "nothing to do")
+        yield Skip(path, NO_SESSION, "nothing to do")
     if id and ends.directory:
         began = ends.changed / 1e9 if ends.began is None else ends.began
         yield Session(id, path, ends.size, ends.directory, began, ends.last)

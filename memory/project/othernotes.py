@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
-from memory.core import clock, files, frontmatter, layout, records
+from memory.core import clock, files, frontmatter, layout, records, walk
 from memory.core.layout import ADDED, PRIVATE, Place
 from memory.core.records import Record
 from memory.project import claudemem, otherfiles
@@ -27,7 +27,6 @@ from memory.store import safegit
 
 FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
-ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _LEVELS = {"1": "low", "2": "low", "3": "medium", "4": "high", "5": "high"}  # goldfish's confidence
 _CLIENT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 # only dayleaf sets these; `said` marks the user's own sessions
@@ -79,7 +78,7 @@ def make_candidate(piece: Piece | Skip) -> Piece | Skip:
 
 def is_wanted(name: str) -> bool:
     """Tell whether a file may hold text or an export."""
-    return name.lower().endswith((*ENDS, claudemem.ENDING))
+    return name.lower().endswith((*walk.NOTE_ENDS, claudemem.ENDING))
 
 
 def select_readable(found: list[Source]) -> list[Source]:

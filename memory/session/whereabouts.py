@@ -6,6 +6,7 @@ its session, to a worktree say.  So a session is known by its file's name in any
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -70,16 +71,16 @@ def read_ends(path: str) -> TranscriptEnds:
         directory,
         clock.parse(first[1].decode("ascii")) if first else None,
         clock.parse(last[-1][1].decode("ascii")) if last else None,
-        _is_damaged(head, tail, stat.st_size),
+        is_damaged(head, tail, stat.st_size),
     )
 
 
-def _is_damaged(head: bytes, tail: bytes, size: int) -> bool:
+def is_damaged(head: bytes, tail: bytes = b"", size: int = 0) -> bool:
     """Tell whether a line in a file's ends is no JSON, or missing.
 
-    The last one may be half written, and zeros may pad the file behind it.
+    head: all, without a tail.  The last one may be half written, with zeros behind it.
     """
-    *lines, last = head.split(b"\n")
+    *lines, last = head.removeprefix(codecs.BOM_UTF8).split(b"\n")
     half = []
     if size > EDGE:
         half = [last]

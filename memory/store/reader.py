@@ -23,14 +23,16 @@ from memory.core.layout import (
 )
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.tokeniser import compose
-from memory.core.walk import PRIVATE_ONLY, Listing
+from memory.core.walk import NOTE_ENDS, PRIVATE_ONLY, Listing
 from memory.store import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memory.core.walk import Skip
     from memory.store.archive import Move
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
+MISPLACED = ("not in a folder of records", "move it to one, such as `learnings`")
 
 
 class _HasId(Protocol):
@@ -130,8 +132,18 @@ class Reader:
         kinds: only those in the folders of some kinds.  walked: a fresh listing of the place.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
-        self.skipped = [SkippedFile(name, 0, *why) for name, *why in walked.left]
+        left = (*walked.left, *self._list_misplaced())
+        self.skipped = [SkippedFile(name, 0, *why) for name, *why in left]
         yield from sorted(name for name, *_ in walked.found)
+
+    def _list_misplaced(self) -> Iterator[Skip]:
+        """Yield notes, and folders with some, beside the folders of records."""
+        known = {*FOLDERS.values(), "archive", "README.md"}
+        for letter, root in self.roots.items():
+            for name in sorted({*files.list_visible(root)} - known) if letter != ADDED else ():
+                names = name, *files.list_visible(root + "/" + name)
+                if any(one.lower().endswith(NOTE_ENDS) for one in names):
+                    yield "%s/%s" % (letter, name), *MISPLACED
 
     def each(self, kinds: Sequence[str] | None = None) -> Iterator[Record]:
         """Yield all readable records of some kinds in the order of names."""

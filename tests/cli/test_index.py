@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import hook
+from harness import hook, vault
 from harness.command import one_line_error, process
 from harness.hook import push
 from harness.session import DATA
@@ -256,11 +256,13 @@ def test_a_switch_of_a_project_takes_no_session(ok, run):
 
 def test_off_in_a_terminal_means_the_newest_session(ok, place):
     """Beside a running session nobody knows its id: the one that wrote the latest receipt is
-    switched.
+    switched, but none that a program ran.
     """
-    receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
-    os.utime(place.receipts("older"), (1000, 1000))
-    receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
+    for at, session in enumerate(("older", "newer", "nightly")):
+        receipts.write(place.receipts(session), {"v": 1, "event": "start"})
+        os.utime(place.receipts(session), (1000 + at, 1000 + at))
+    name = "p/checkpoints/2026-11-20/x.md"
+    vault.put(place, name, "x", kind="checkpoint", session="nightly", unattended="true")
     assert "says nothing more" in ok("off")
     assert (
         receipts.read_session(place.receipts("newer")).off

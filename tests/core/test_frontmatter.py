@@ -493,6 +493,26 @@ def test_an_edit_keeps_the_comment_behind_a_value():
     )
 
 
+@pytest.mark.parametrize("fence", [b"--- # yaml", b"---yaml", b"---yaml\r", b"---  "])
+def test_a_fence_may_say_that_it_is_yaml(fence):
+    """As pandoc and others have it; a word of prose behind it opens no head."""
+    data = fence + b"\na: x\n---\nBody\n"
+    assert frontmatter.parse(data).meta == frontmatter.parse_fast(data).meta == {"a": "x"}
+    assert frontmatter.edit(data, {"a": "z"}).startswith(fence + b"\na: z")
+    assert not frontmatter.parse(b"---yamls\na: x\n---\n").meta
+
+
+def test_a_mapping_that_gains_a_key_keeps_its_lines():
+    """With their comments; one on a single line, or of other shape, is written anew."""
+    data = b"---\nlinks:\n  docs: x # why\n  # how\n  repo: y\ntags: a\n---\n"
+    assert frontmatter.edit(
+        data, {"links": {"docs": "x", "repo": "y", "to": ["z", 1]}}
+    ) == data.replace(b"tags", b"  to: [z, 1]\ntags")
+    for before in (b"---\nlinks: {a: x}\n---\n", b"---\nlinks:\n  a: x\n  b: y\n---\n"):
+        after = frontmatter.edit(before, {"links": {"a": "x", "c": "z"}})
+        assert after == b"---\nlinks: {a: x, c: z}\n---\n"
+
+
 @pytest.mark.parametrize(
     "data",
     [b"# Text\n", b"", b"\xef\xbb\xbftext\r\nmore \xff\n", b"---\n", b"---\n\nprose\n\n---\nx\n"],

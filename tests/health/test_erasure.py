@@ -293,7 +293,10 @@ def test_a_log_that_is_written_meanwhile_loses_no_line(ok, place, env):
     [
         "plain",
         "upper",
+        "broken",
+        "quoted",
         "json",
+        "json broken",
         "double",
         "percent",
         "utf-16-le",
@@ -313,6 +316,9 @@ def test_every_form_is_found(form):
     data = {
         "plain": text.encode(),
         "upper": text.upper().encode(),
+        "broken": text.replace(" ", "\r\n  ").encode(),
+        "quoted": text.replace(" ", "\n> ").encode(),
+        "json broken": json.dumps(text.replace(" ", "\n"))[1:-1].encode(),
         "json": quoted.encode(),
         "double": json.dumps(quoted)[1:-1].encode(),
         "percent": urllib.parse.quote(text).encode(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,20 @@ def test_old_notes_say_nothing_of_the_clock(store, place, now, keys):
         os.utime(name, (now, now))
     checkpoint(place, now, 200, "old")
     assert planned(store) == [("old", "")] and not housekeeping.plan_upkeep(store, {}).doubt
+
+
+@pytest.mark.parametrize("keys", [{}, {"created": "2024-03-01"}])
+def test_copies_that_keep_old_times_say_nothing_of_the_clock(place, keys):
+    """An archive's, `cp -p`'s: dated or not, they came today; a jump after that still shows."""
+    now = time.time()
+    for number in range(40):
+        name = vault.put(
+            place, "p/learnings/n%d.md" % number, "Note %d" % number, "zephyr%d" % number, **keys
+        )
+        vault.touch(name, now - 1825 * DAY)
+    checkpoint(place, now, 200, "old")
+    assert planned(Store(place, vault.settings(), now)) == [("old", "")]
+    assert planned(Store(place, vault.settings(), now + 3650 * DAY)) == []
 
 
 def test_notes_of_later_say_nothing_of_the_clock(store, place, now):

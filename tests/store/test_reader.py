@@ -52,7 +52,19 @@ def test_what_people_leave_is_read_or_skipped_with_a_reason(store, place):
         skipped.name: (skipped.line, skipped.reason, skipped.remedy) for skipped in store.skipped
     }
     assert reasons["p/learnings/wide.md"] == (1, "not UTF-8 text", "save it as UTF-8")
-    assert len(reasons) == 4 and all(remedy for _, _, remedy in reasons.values())
+    assert len(reasons) == 5 and all(remedy for _, _, remedy in reasons.values())
+
+
+@pytest.mark.parametrize("tier", "psg")
+def test_a_note_that_is_not_read_where_it_stands_is_said(store, place, tier):
+    """By its ending, by its folder, or beside them all; a readme and an image are no notes."""
+    silent = ("README.md", "learnings/x.png", "config.json", "assets/x.png")
+    said = ("learnings/a.mdc", "learnings/B.MD", "rules/c.txt", "echo.md")
+    for name in (*silent, *said, "lessons/d.md", "archive/learnings/old.md"):
+        write(place, tier + "/" + name, "# Note\n")
+    assert not list(store.each())
+    assert {skipped.name[2:] for skipped in store.skipped} == {*said, "lessons"}
+    assert all(skipped.reason and skipped.remedy for skipped in store.skipped)
 
 
 def test_a_large_file_is_read_in_part_and_said(store, place):

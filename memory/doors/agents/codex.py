@@ -21,6 +21,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from memory.core import fastjson
 from memory.doors.agents.otheragents import AgentSession, as_object, join_text, parse_object
 
 SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
@@ -58,7 +59,7 @@ class Codex:
 
     def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
         """Parse a rollout, None for a subagent's or an invalid one."""
-        lines = list(filter(None, map(parse_object, data.split(b"\n"))))
+        lines = fastjson.parse_rows(data)
         meta = next(iter(_list_payloads(lines, "session_meta")), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
         is_subagent = "subagent" in as_object(meta.get("source"))

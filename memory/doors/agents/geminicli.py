@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memory.core import files
+from memory.core import fastjson, files
 from memory.doors.agents.otheragents import AgentSession, as_object, join_text, parse_object
 
 ROOT_BYTES = 1 << 16  # of a file that names a directory
@@ -88,7 +88,7 @@ def _replay_lines(data: bytes) -> dict[str, Any]:
     """Return the session of a `.jsonl` chat, with all its changes applied."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
-    for line in map(parse_object, data.split(b"\n")):
+    for line in fastjson.parse_rows(data):
         change = line.get("$set")
         if isinstance(change, dict):
             session.update(change)

@@ -6,21 +6,21 @@ a transcript's lines (entries.py).  All later steps are the same for every agent
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Protocol
 
-from memory.core import clock, files, layout
+from memory.capture import recovery
+from memory.core import clock, fastjson, files, layout
 from memory.project import backfill
-from memory.project.otherfiles import Skip
-from memory.session import transcript
+from memory.project.otherfiles import Skip, skip_unreadable
+from memory.session import transcript, whereabouts
 from memory.session.entries import COMPACT, Entry, parse_entries
 from memory.session.transcript import StretchEnd
 
 READ_LIMIT = 256 << 20  # bytes of a session's file
-NO_REMEDY = "nothing to do"  # about a file that is no session
+DAMAGED = (recovery.DAMAGED[0], "put a copy of it from a backup there, then import again")
 REFUSED = "The user doesn't want to proceed with this tool use."  # in the client's words
 
 
@@ -89,11 +89,11 @@ def read_sessions(agent: Agent, env: dict[str, str]) -> Iterator[backfill.Sessio
     """Read an agent's sessions, each from its last file by name."""
     found: dict[str, backfill.Session] = {}
     for path in agent.paths(env):
-        session = _read_session(agent, path, env)
-        if isinstance(session, Skip):
-            yield session
-        else:
-            found[session.id] = session
+        for session in _read_session(agent, path, env):
+            if isinstance(session, Skip):
+                yield session
+            else:
+                found[session.id] = session
     yield from found.values()
 
 
@@ -101,28 +101,35 @@ def _is_own(path: str) -> bool:
     return not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
 
 
-def _read_session(agent: Agent, path: str, env: dict[str, str]) -> backfill.Session | Skip:
+def _read_session(
+    agent: Agent, path: str, env: dict[str, str]
+) -> Iterator[backfill.Session | Skip]:
     real = files.real_path(path)
     try:
         if not _is_own(real):
-            return Skip(path, "not a file of your own", NO_REMEDY)
+            raise OSError(errno.EPERM, "not a file of your own")
         data = files.read(real, READ_LIMIT, follow=False)
     except OSError as error:
-        return Skip(path, (error.strerror or "unreadable").lower(), NO_REMEDY)
+        yield skip_unreadable(path, error)
+        return
+    is_damaged = whereabouts.is_damaged(data) if path.endswith("l") else not parse_object(data)
+    if is_damaged:
+        yield Skip(path, *DAMAGED)
     found = _parse_session(agent, real, data, env)
-    return found if isinstance(found, backfill.Session) else Skip(path, *found)
+    if isinstance(found, backfill.Session):
+        yield found
+    elif not is_damaged:
+        yield Skip(path, *found)
 
 
 def _parse_session(
     agent: Agent, path: str, data: bytes, env: dict[str, str]
 ) -> backfill.Session | tuple[str, str]:
     """Return the session in a file, else (reason, remedy)."""
-    session = None
-    with suppress(RecursionError):
-        session = agent.parse_session(path, data, env)
+    session = agent.parse_session(path, data, env)
     rows = [row for row in session.rows if row["timestamp"]] if session else []
     if not (session and layout.valid_id(session.id) and rows):
-        return "no session in it", NO_REMEDY
+        return backfill.NO_SESSION, "nothing to do"
     directory = session.directory
     if not (directory.startswith("/") or directory[1:2] == ":"):
         return backfill.NO_DIRECTORY, "import it in the directory where it was started"
@@ -137,9 +144,9 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object, {} for a torn line."""
+    """Parse a JSON object, {} for a torn one."""
     try:
-        return as_object(json.loads(data.decode("utf-8", "replace")))
+        return as_object(fastjson.parse(data))
     except ValueError:
         return {}
 

@@ -8,10 +8,10 @@ from memory.doors.agents import agentsessions
 from memory.project import backfill
 
 
-def test_a_session_says_what_import_needs_and_a_torn_one_why_not(env, project):
+def test_a_session_says_what_import_needs_and_a_file_without_one_why_not(env, project):
     """Its id, directory, instants and rows; a file without a directory is passed over."""
     path = agents.codex(env["HOME"], agents.codex_rows(project))
-    agents.write(path.with_name("rollout-0.jsonl"), "")
+    agents.write(path.with_name("rollout-0.jsonl"), '{"type": "x"}\n')
     skipped, session = agentsessions.sessions("codex", env, [])
     assert session.directory == project and session.began < session.ended
     assert len(list(session.source.read(session.path))) >= session.size > 0

@@ -14,8 +14,8 @@ from memory.session.entries import PROMPT, RESULT, TEXT, USE
 
 
 def entries(path: Path, env: dict[str, str]) -> list:
-    """The entries of a chat."""
-    (found,) = [
+    """The entries of a chat, of which some lines may be none."""
+    *_, found = [
         one
         for one in otheragents.read_sessions(geminicli.GeminiCli(), env)
         if one.path == str(path.resolve())

@@ -74,8 +74,29 @@ def test_what_is_no_session_is_said_and_not_fatal(ok, env, project, tmp_path):
     os.symlink("/nonexistent", folder / "rollout-4.jsonl")
     said = ok("import", "transcripts", "--agent", "codex", "--all-projects")
     assert (
-        "4 skipped" in said and "no directory is known of it" in said and "no session in it" in said
+        "4 skipped" in said and "no directory is known of it" in said and "cannot be read" in said
     )
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "gemini of old"])
+def test_a_history_that_is_damaged_is_said_and_a_byte_order_mark_is_no_damage(
+    ok, env, project, agent
+):
+    """Zeros, another encoding, a half: here too, whosever session it was."""
+    path = (
+        agents.codex(env["HOME"], agents.codex_rows(project))
+        if agent == "codex"
+        else agents.gemini(env["HOME"], project, agents.gemini_messages(), old="old" in agent)
+    )
+    whole, times = path.read_bytes(), path.stat()
+    command = ("import", "transcripts", "--agent", agent[:6].strip())
+    for data in (bytes(500), whole.decode().encode("utf-16"), bytes(999) + whole[999:]):
+        path.write_bytes(data)
+        assert "%s: it cannot be read whole; put a copy" % path in ok(*command)
+    path.write_bytes(b"\xef\xbb\xbf" + whole)
+    os.utime(path, (times.st_atime, times.st_mtime))
+    said = ok(*command)
+    assert "1 imported" in said and "skipped" not in said
 
 
 def test_only_transcripts_have_an_agent_and_only_a_person_names_one(run):
