@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 11  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 12  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but of at by for with about into to from in on again further is am are was "

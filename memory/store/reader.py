@@ -9,6 +9,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os.path import splitext
 from typing import NamedTuple, Protocol, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
@@ -76,20 +77,19 @@ class _NameMatches(NamedTuple):
 def score_name(record: Record, text: str) -> int:
     """Score how well a text names a record.
 
-    3 for its title, 2 for a resource's path or its end, 1 for its file's name, else 0.
+    3 for its title, 2 for a resource's path or its end, with or without its suffix, 1 for its
+    file's name, else 0.
     """
     text = compose(text)
     key = " ".join(text.lower().split())
     if not key:
         return 0
-    path = record.meta.get("path") if record.kind == "resource" else None
     if any(
         key == " ".join(compose(title).lower().split()) for title in (record.title, *record.aliases)
     ):
         return 3
-    if isinstance(path, str) and ("/" + compose(path)).endswith(
-        "/" + text.removeprefix("./").lstrip("/")
-    ):
+    path, end = "/" + compose(record.path), "/" + text.removeprefix("./").lstrip("/")
+    if record.kind == "resource" and end in (path[-len(end) :], splitext(path)[0][-len(end) :]):
         return 2
     file = writer.bare_stem(compose(record.name.rpartition("/")[2]))
     return int(file.lower() == key.removesuffix(".md"))
