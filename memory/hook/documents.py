@@ -211,14 +211,14 @@ def format_weighted_head(record: Record, section: str) -> str:
 
 
 def join_extra_fields(record: Record) -> str:
-    """Return a record's path, files, rationale, branch and such as one text.
+    """Return a record's path, files, rationale, versions and such as one text.
 
     Of a session the checkpoints and the note name the branch, not each turn of its conversation.
     """
     branch = None if record.kind == "conversation" else record.meta.get("branch")
     names = segment.list_branch_names(branch)
     given = map(record.meta.get, ("files", "rationale", "description"))
-    values = (record.path, *given, names, list_folders(record))
+    values = (record.path, *given, names, list_folders(record), record.versions)
     return " ".join(
         value if isinstance(value, str) else " ".join(map(str, value)) for value in values if value
     )

@@ -181,6 +181,7 @@ class QueryTerms:
 
     def _add_misspelt(self) -> None:
         """Add known words near the unknown ones."""
+        self._add_hashes()
         self._add_compounds()
         typed: dict[str, str] = {}
         for raw, terms in self._terms_by_word.items():
@@ -213,11 +214,21 @@ class QueryTerms:
             return
         for term, weight in wanted.items():
             word = typed.get(term, term)
-            words: list[str] = []
-            for shelf in self._shelves:
-                words += shelf.backend.vocabulary(term[0], len(word) + 2)
+            words = self._list_vocabulary(term[0], len(word) + 2)
             for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
                 self._add(other, similarity * weight, "%s (for %s)" % (other, word))
+                self._guessed.add(term)
+
+    def _list_vocabulary(self, start: str, longest: int) -> list[str]:
+        backends = [shelf.backend for shelf in self._shelves]
+        return [word for backend in backends for word in backend.vocabulary(start, longest)]
+
+    def _add_hashes(self) -> None:
+        """Add the longer and shorter forms of hashes."""
+        for raw, term, weight in filter(lambda row: tokeniser.is_hash(row[0].lower()), self._terms):
+            words = self._list_vocabulary(term[: tokeniser.HASH], tokeniser.LONGEST)
+            for other in fuzzy.find_hashes(term, words):
+                self._add(other, weight, raw)
                 self._guessed.add(term)
 
     def _add_compounds(self) -> None:

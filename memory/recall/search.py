@@ -17,7 +17,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import context, fence, loader, segment, windows
+from memory.hook import context, documents, fence, loader, segment, windows
 from memory.hook.at_prompt import extract_ids, names_branch
 from memory.hook.context import ContextTag
 from memory.index.backend import Backend, Sieve, Unreachable
@@ -740,9 +740,8 @@ class _Search:
         text = self.query.text
         if "id" in dict(found.parts) or names_branch(text, found.record.meta.get("branch")):
             return True
-        head = (found.title, found.section, found.rationale, found.source_path, *found.labels)
-        terms = {term for term, _ in tokeniser.query_terms(" ".join(head))}
-        return answer.rarity.keys() <= terms
+        head = documents.format_weighted_head(found.record, found.section)
+        return answer.rarity.keys() <= set(tokeniser.index_terms(head))
 
     def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:
         """Quote the last turn of the query's time, if the session has others."""
