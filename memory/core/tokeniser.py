@@ -201,7 +201,7 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
         if joined and len(joined) <= LONGEST:
             found.setdefault(joined, weight)
         for number in low.translate(_NUMBERS).split() if "." in low else ():
-            if "." in number.strip("."):  # a version, as in py3.11.4
+            if "." in number.strip("."):  # as in py3.11.4
                 found.setdefault(number.strip("."), PART)
     return tuple(found.items())
 

@@ -181,7 +181,6 @@ class QueryTerms:
 
     def _add_misspelt(self) -> None:
         """Add known words near the unknown ones."""
-        self._add_hashes()
         self._add_compounds()
         typed: dict[str, str] = {}
         for raw, terms in self._terms_by_word.items():
@@ -223,16 +222,12 @@ class QueryTerms:
         backends = [shelf.backend for shelf in self._shelves]
         return [word for backend in backends for word in backend.vocabulary(start, longest)]
 
-    def _add_hashes(self) -> None:
-        """Add the longer and shorter forms of hashes."""
-        for raw, term, weight in filter(lambda row: tokeniser.is_hash(row[0].lower()), self._terms):
-            words = self._list_vocabulary(term[: tokeniser.HASH], tokeniser.LONGEST)
-            for other in fuzzy.find_hashes(term, words):
+    def _add_compounds(self) -> None:
+        """Add compounds written apart, forms of hashes and of unknown Hangul terms."""
+        for raw, term, weight in self._terms:
+            for other in fuzzy.find_hashes(term, self._list_vocabulary):
                 self._add(other, weight, raw)
                 self._guessed.add(term)
-
-    def _add_compounds(self) -> None:
-        """Add compounds written apart, and forms of unknown Hangul terms."""
         for term, a, b in fuzzy.join_compounds(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         unknown = [

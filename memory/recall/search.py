@@ -328,12 +328,13 @@ class _Search:
 
     def _find_hits(self) -> tuple[list[Hit], tuple[str, ...]]:
         """Return (hits, words that no record holds)."""
-        if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
+        raws = tokeniser.split(self.query.text)
+        if not any(raw.strip("-./_") for raw in raws):
             if self.query.text.strip():
                 self.notes.append("the query has no word to search for")
                 return [], ()
             return self._list_newest(), ()
-        if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):
+        if not any(map(tokeniser.expand, raws)):
             return self._scan_newest(), ()
         terms = QueryTerms(self.query.text, self.shelves, self.searcher.fuzzy)
         self._note(terms.notes)
@@ -740,7 +741,7 @@ class _Search:
         text = self.query.text
         if "id" in dict(found.parts) or names_branch(text, found.record.meta.get("branch")):
             return True
-        head = documents.format_weighted_head(found.record, found.section)
+        head = documents.format_weighted_head(found.record, "") + found.section
         return answer.rarity.keys() <= set(tokeniser.index_terms(head))
 
     def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:

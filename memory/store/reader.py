@@ -77,8 +77,7 @@ class _NameMatches(NamedTuple):
 def score_name(record: Record, text: str) -> int:
     """Score how well a text names a record.
 
-    3 for its title, 2 for a resource's path or its end, with or without its suffix, 1 for its
-    file's name, else 0.
+    3 for its title, 2 for a resource's path or its end, 1 for its file's name, else 0.
     """
     text = compose(text)
     key = " ".join(text.lower().split())
