@@ -280,7 +280,7 @@ def parse_labels(value: Any) -> Tuple[str, ...]:
     if not value:
         return ()
     found: Dict[str, None] = {}
-    for part in ",".join(_flatten(value)).split(","):
+    for part in ",".join(flatten(value)).split(","):
         for label in part.split() if part.lstrip()[:1] == "#" else [part]:
             label = label.strip().lstrip("#").strip()
             if label:
@@ -368,17 +368,17 @@ def parse_steps(body: str) -> List[Tuple[int, bool, str]]:
 def _join_text(value: Any) -> str:
     if not value:
         return ""
-    return " ".join((value if isinstance(value, str) else ", ".join(_flatten(value))).split())
+    return " ".join((value if isinstance(value, str) else ", ".join(flatten(value))).split())
 
 
-def _flatten(value: Any) -> List[str]:
+def flatten(value: Any) -> List[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        return ["%s: %s" % (key, ", ".join(_flatten(item))) for key, item in value.items()]
+        return ["%s: %s" % (key, ", ".join(flatten(item))) for key, item in value.items()]
     if not isinstance(value, (list, tuple)):
         return []
-    return [text for item in value for text in _flatten(item)]
+    return [text for item in value for text in flatten(item)]
 
 
 def _read_kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
@@ -567,7 +567,7 @@ def parse_links(value: Any) -> List[Link]:
     return [
         Link(_normalise_relation(relation), _parse_target(text))
         for relation, item in pairs
-        for text in _flatten(item)
+        for text in flatten(item)
         if _parse_target(text)
     ]
 

@@ -11,7 +11,8 @@ and not per word.
     no-cache                       no, cache + nocache
     src/auth/jwt.py                src, auth, jwt, py + jwt.py
     DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
-    v2.1.0, 1.5, b6fd487           themselves (v2.1.0 + v2)
+    1.5, b6fd487                   themselves
+    v2.1.0, py3.11                 2.1.0 + v2; py3, 11, py3.11 + py, 3, 3.11
     버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and
                                                             버튼이 meet)
     Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 11  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 12  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but of at by for with about into to from in on again further is am are was "
@@ -80,8 +81,9 @@ _SHAPES = {
     **dict.fromkeys(range(97, 123), "l"),
     **dict.fromkeys(range(48, 58), "d"),
 }
+_NUMBERS = {code: " " for code in range(128) if chr(code) not in ".0123456789"}
 _HEX = frozenset("0123456789abcdef")
-_HASH = 7  # characters from which hexadecimal digits of both kinds are a hash, and stay whole
+HASH = 7  # characters from which hexadecimal digits of both kinds are a hash, and stay whole
 _EXTENSION = 5  # characters of a file's extension at the most
 
 
@@ -165,6 +167,11 @@ def query_terms(query: str) -> List[Tuple[str, float]]:
     return list(found.items())
 
 
+def is_hash(term: str) -> bool:
+    """Tell whether a term is a commit's hash, or how one begins."""
+    return len(term) >= HASH and _HEX.issuperset(term) and not (term.isalpha() or term.isdigit())
+
+
 def is_loose(term: str) -> bool:
     """Tell whether a term is Hangul other than a bigram.
 
@@ -183,9 +190,9 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
     """Return the terms of words joined by hyphens, points or slashes."""
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
-    # a version
-    if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
-        return ((low, 1.0),) if low[0] != "v" else ((low, 1.0), (pieces[0].lower(), PART))
+    number = low.lstrip("v.")
+    if number.replace(".", "").isdigit():  # a version
+        return ((number, 1.0),) if low[0] != "v" else ((number, 1.0), (pieces[0].lower(), JOINED))
     found: Dict[str, float] = {}
     if len(word) <= LONGEST or not _is_base64(pieces):
         for piece in pieces:
@@ -193,6 +200,9 @@ def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str
         joined, weight = _join_compound(low)
         if joined and len(joined) <= LONGEST:
             found.setdefault(joined, weight)
+        for number in low.translate(_NUMBERS).split() if "." in low else ():
+            if "." in number.strip("."):  # as in py3.11.4
+                found.setdefault(number.strip("."), PART)
     return tuple(found.items())
 
 
@@ -245,7 +255,7 @@ def _split_identifier(piece: str) -> List[str]:
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
         return [piece] if piece else []
-    if len(piece) >= _HASH and shape.count("d") > 1 and _HEX.issuperset(piece.lower()):
+    if shape.count("d") > 1 and is_hash(piece.lower()):
         return [piece]
     parts: List[str] = []
     start = 0

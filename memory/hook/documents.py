@@ -37,6 +37,13 @@ MOST_TURNS = 4000  # of one conversation: what stands behind them joins the last
 HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body once
 MOST_TOPICS = 3
 MOST_LINKS = 500  # of a record that are found from their other end
+# keys whose values are no words, or searched otherwise
+_UNSEARCHED = frozenset(
+    "accepted accepted_by alias aliases branch by categories checksum commit confidence "
+    "conversation created date feedback harvest id imported kind links origin pinned plan "
+    "refreshed said session since snapshot source_ref status suggested_by tags timestamp title "
+    "topics trigger turns type unattended until updated wall written".split()
+)
 TITLE_TOPICS = 3  # of a learning that names none
 # bytes in which a prompt's words are sought without an index; of one file at least
 READ_BYTES, LEAST_READ_BYTES = 4 << 20, 1 << 11
@@ -211,17 +218,18 @@ def format_weighted_head(record: Record, section: str) -> str:
 
 
 def join_extra_fields(record: Record) -> str:
-    """Return a record's files, rationale, description, branch and folders as one text.
+    """Return all else that is searched of a record's head, as one text.
 
     Of a session the checkpoints and the note name the branch, not each turn of its conversation.
     """
-    branch = None if record.kind == "conversation" else record.meta.get("branch")
-    names = segment.list_branch_names(branch)
-    given = map(record.meta.get, ("files", "rationale", "description"))
-    values = (*given, names, list_folders(record))
-    return " ".join(
-        value if isinstance(value, str) else " ".join(map(str, value)) for value in values if value
-    )
+    meta, origin = record.meta, record.meta.get("origin")
+    values = [value for key, value in meta.items() if key not in _UNSEARCHED]
+    id = str(origin.get("id") if isinstance(origin, dict) else meta.get("id"))
+    if any(map(str.isdigit, id)) and (len(id) != 10 or id[1] != "-"):  # foreign
+        values.append(id)
+    names = [] if record.kind == "conversation" else segment.list_branch_names(meta.get("branch"))
+    texts = records.flatten([values, names, list_folders(record)])
+    return " ".join(text for text in texts if text not in records.SOURCES)
 
 
 def list_folders(record: Record) -> list[str]:
@@ -343,28 +351,20 @@ def read_record(place: Place, name: str) -> tuple[Any, Any] | None:
 
 
 def remove_private(record: Record) -> Record:
-    """Return a record without private parts in title and body."""
-    if "privat" not in (record.title + record.body).lower():
-        return record
-    from memory.hook import markup
-
-    title, body = markup.remove_private(record.title), markup.remove_private(record.body)
-    same = (title, body) == (record.title, record.body)
-    return record if same else record.replaced(title=title, body=body)
-
-
-def remove_all_private(record: Record) -> Record:
     """Return a record without private parts, in its head too."""
-    bare, meta = remove_private(record), _remove_private_texts(record.meta)
-    tags, topics = records.parse_labels(meta.get("tags")), records.parse_labels(meta.get("topics"))
-    return bare if meta == record.meta else bare.replaced(meta=meta, tags=tags, topics=topics)
+    whole = {"title": record.title, "body": record.body, "meta": record.meta}
+    bare = _remove_private_texts(whole)
+    meta = bare["meta"]
+    if meta != record.meta:
+        bare.update((key, records.parse_labels(meta.get(key))) for key in ("tags", "topics"))
+    return record if bare == whole else record.replaced(**bare)
 
 
 def _remove_private_texts(value: Any) -> Any:
-    from memory.hook import markup
+    if isinstance(value, str) and "privat" in value.lower():
+        from memory.hook import markup
 
-    if isinstance(value, str):
-        return markup.remove_private(value) if "privat" in value.lower() else value
+        return markup.remove_private(value)
     if isinstance(value, dict):
         return {key: _remove_private_texts(item) for key, item in value.items()}
     return [_remove_private_texts(item) for item in value] if isinstance(value, list) else value

@@ -57,7 +57,7 @@ def _read_handoff(place: Place, name: str) -> Record | None:
     from memory.core import records
     from memory.hook import documents
 
-    record = documents.remove_all_private(records.from_bytes_fast(name, data, stat.st_mtime))
+    record = documents.remove_private(records.from_bytes_fast(name, data, stat.st_mtime))
     return record if record.body.strip() else None
 
 

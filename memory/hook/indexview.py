@@ -558,4 +558,4 @@ def _parse_full_record(name: str, data: bytes, mtime: float, private: bool) -> A
         return read
     from memory.hook import documents
 
-    return documents.remove_all_private(read)
+    return documents.remove_private(read)

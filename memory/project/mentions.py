@@ -154,7 +154,7 @@ def mentions_file(record: Record, path: str) -> bool:
         wanted = wanted[2:]
     if not wanted:
         return False
-    listed = map(compose, listed_files(record))
+    listed = map(compose, (record.path, *listed_files(record)))
     if any(("/" + path.lower()).endswith("/" + wanted) for path in listed):
         return True
     whole = r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)"

@@ -141,6 +141,14 @@ def find_hangul_forms(term: str, df: Callable[[str], int]) -> list[str]:
     return [other for count, other in sorted(known) if count][:HANGUL_FORMS]
 
 
+def find_hashes(term: str, vocabulary: Callable[[str, int], list[str]]) -> list[str]:
+    """Return the known hashes that a hash begins or that begin it."""
+    if not tokeniser.is_hash(term):
+        return []
+    known = filter(tokeniser.is_hash, vocabulary(term[: tokeniser.HASH], tokeniser.LONGEST))
+    return sorted({w for w in known if w != term and w[: len(term)] == term[: len(w)]})[:NEIGHBOURS]
+
+
 def split_compound(word: str, df: Callable[[str], int]) -> list[str]:
     """Split an unknown word into two known terms, [] if impossible.
 

@@ -214,9 +214,7 @@ class QueryTerms:
             return
         for term, weight in wanted.items():
             word = typed.get(term, term)
-            words: list[str] = []
-            for shelf in self._shelves:
-                words += shelf.backend.vocabulary(term[0], len(word) + 2)
+            words = self._list_vocabulary(term[0], len(word) + 2)
             for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
                 if other not in self.weights:
                     self._misspelt.setdefault(word if word.isalpha() else term, []).append(other)
@@ -235,8 +233,16 @@ class QueryTerms:
             word = re.compile(re.escape(typed), re.I)
             self._text = word.sub(" ".join(spelt.values()), self._text)
 
+    def _list_vocabulary(self, start: str, longest: int) -> list[str]:
+        backends = [shelf.backend for shelf in self._shelves]
+        return [word for backend in backends for word in backend.vocabulary(start, longest)]
+
     def _add_compounds(self) -> None:
-        """Add compounds written apart, and forms of unknown Hangul terms."""
+        """Add compounds written apart, forms of hashes and of unknown Hangul terms."""
+        for raw, term, weight in self._terms:
+            for other in fuzzy.find_hashes(term, self._list_vocabulary):
+                self._add(other, weight, raw)
+                self._guessed.add(term)
         for term, a, b in fuzzy.join_compounds(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         unknown = [

@@ -17,7 +17,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import context, fence, loader, segment, windows
+from memory.hook import context, documents, fence, loader, segment, windows
 from memory.hook.at_prompt import extract_ids, names_branch
 from memory.hook.context import ContextTag
 from memory.index.backend import Backend, Sieve, Unreachable
@@ -206,6 +206,12 @@ def _find_best_by_file(
     return best.values()
 
 
+def _put_first(first: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """Return both lists as one, each file once."""
+    paths = {each.path for each in first}
+    return [*first, *(each for each in hits if each.path not in paths)]
+
+
 class _Search:
     """One search for a query: its candidates, hits and answer."""
 
@@ -244,6 +250,8 @@ class _Search:
         if period != timewords.OPEN:
             self._list_for_bare_question(QueryTerms(rest, self.shelves, False), period)
         hits, gaps = self._find_hits()
+        if not self.query.text and clock.parse(asked.text) is not None:
+            hits = _put_first(self._find_titled(asked), hits)
         if not hits:
             hits = self._find_fallback(asked, timed)
         result = self._make_result(hits, gaps)
@@ -361,10 +369,16 @@ class _Search:
             features += look.compute_features(pool[len(features) :], question, expansion)
         hits = self._rank(pool, features, question, dialogue, near)
         named = self._find_named(hits)
-        if not named:
-            return hits, terms.find_gaps()
-        paths = {each.path for each in named}
-        return [*named, *(each for each in hits if each.path not in paths)], ()
+        return _put_first(named, hits), () if named else terms.find_gaps()
+
+    def _find_titled(self, asked: Query) -> list[Hit]:
+        """Return the records of any time whose titles hold the asked date."""
+        listed, self.query = self.query, asked
+        hits = [each for each in self._find_hits()[0] if asked.text.strip() in each.title]
+        self.query = listed
+        if not hits:
+            self._question = None
+        return hits
 
     def _find_named(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the records whose ids stand in the query, above other hits."""
@@ -724,9 +738,8 @@ class _Search:
         text = self.query.text
         if "id" in dict(found.parts) or names_branch(text, found.record.meta.get("branch")):
             return True
-        head = (found.title, found.section, found.rationale, found.source_path, *found.labels)
-        terms = {term for term, _ in tokeniser.query_terms(" ".join(head))}
-        return answer.rarity.keys() <= terms
+        head = documents.format_weighted_head(found.record, "") + found.section
+        return answer.rarity.keys() <= set(tokeniser.index_terms(head))
 
     def _quote_time(self, found: Hit) -> tuple[hit.Quote, ...]:
         """Quote the last turn in the query's time; () if the whole session is."""

@@ -9,6 +9,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os.path import splitext
 from typing import NamedTuple, Protocol, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
@@ -84,12 +85,11 @@ def score_name(record: Record, text: str) -> int:
     key = " ".join(text.lower().split())
     if not key:
         return 0
-    path = record.meta.get("path") if record.kind == "resource" else None
     titles = (record.title, *record.aliases)
     if any(key == " ".join(compose(title).lower().split()) for title in titles):
         return 3
-    end = "/" + text.removeprefix("./").lstrip("/")
-    if isinstance(path, str) and ("/" + compose(path)).endswith(end):
+    path, end = "/" + compose(record.path), "/" + text.removeprefix("./").lstrip("/")
+    if record.kind == "resource" and end in (path[-len(end) :], splitext(path)[0][-len(end) :]):
         return 2
     file = writer.bare_stem(compose(record.name.rpartition("/")[2]))
     return int(file.lower() == key.removesuffix(".md"))

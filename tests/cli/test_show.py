@@ -44,8 +44,10 @@ def test_a_record_is_found_by_what_a_person_calls_it(ok, run, place, project):
     Path(project, "my docs").mkdir()
     Path(project, "my docs", "billing.md").write_text("# Money\n\nHalf to even.\n")
     doc = json.loads(ok("resource", "add", "--path", "my docs/billing.md", "--json"))["id"]
-    for said in ("billing.md", "my docs/billing.md", "./my docs/billing.md", "Money"):
+    for said in ("billing.md", "my docs/billing.md", "./my docs/billing.md", "Money", "billing"):
         assert doc in ok("resource", "show", said)
+    for found in (["billing"], ["billing.md"], ["--file", "my docs/billing.md"]):
+        assert doc in ok("recall", *found)
     assert ok("forget", "Money").startswith("archived " + doc)
     vault.put(place, "p/learnings/own.md", prices, "Its title is the id of another.", id="l-own")
     assert "Prices are integers" in ok("show", prices).splitlines()[0]

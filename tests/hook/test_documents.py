@@ -26,6 +26,24 @@ def test_a_hit_in_a_long_record_names_its_section(place, now):
     assert "beta" in best.section and best.id == "long"
 
 
+def test_a_record_is_found_by_the_keys_that_its_author_wrote(place, now):
+    """In any case, also a foreign id; by none that dayleaf keeps, and no private part."""
+    path = Path(place.path("p/learnings/ibex.md"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "---\nid: ADR-0417\nTags: lorisbig\ntag: indriopen\nkeywords: [numbatkey, quollkey]\n"
+        "summary: Pangolin retries <private>okapi</private>\nrelated:\n  - '[[Avahi cluster]]'\n"
+        "source: https://wiki.fossacorp.de\nstatus: heronlike\n---\nRaise it.\n"
+    )
+    vault.put(place, "p/learnings/own.md", "Own", "Text.", id="l-1a2b3c4d", source="human")
+    opened = vault.built(place, now)
+    for word in "ADR-0417 lorisbig indriopen quollkey pangolin Avahi fossacorp".split():
+        (found,) = loader.search(opened, tokeniser.query_terms(word), 9)
+        assert opened.doc(found[1]).id == "ADR-0417"
+    for word in "okapi heronlike human l-1a2b3c4d".split():
+        assert not loader.search(opened, tokeniser.query_terms(word), 9)
+
+
 def test_a_file_without_a_title_is_found_by_its_name(place, now):
     """In each tier, as in a folder of notes; a title that its head states stands alone."""
     for name in ("p/learnings/Walrus limits.md", "s/resources/heron-limits.md", "g/rules/ibex.md"):

@@ -142,3 +142,27 @@ def test_a_korean_word_meets_its_other_forms(place, now, asked, held):
     builder.build(place, now)
     assert ids(place, now, asked)[0] == "a"
     assert ids(place, now, held) == ["a"]
+
+
+def test_a_version_is_found_however_it_is_written(place, now):
+    """With and without its v, in a file's name, a tag, and the head's versions."""
+    write(place, "p/learnings/a.md", "v6.23.9 broke it.", id="v")
+    write(place, "p/learnings/v2.14.7-notes.md", "Slow.", id="file", title="")
+    write(place, "p/learnings/c.md", "Use it.", id="tag", tags="[py3.11.4]")
+    write(place, "p/learnings/d.md", "Pin it.", id="head", versions="[7.8.9]")
+    asked = ("6.23.9", "v6.23.9", "2.14.7", "3.11.4", "7.8.9", "v7.8.9")
+    found = [ask(place, now, text) for text in asked]
+    names = [[hit.record.id for hit in each.hits] for each in found]
+    assert names == [["v"], ["v"], ["file"], ["tag"], ["head"], ["head"]]
+    assert not any(each.weak for each in found[:5])
+
+
+def test_a_hash_finds_its_longer_and_shorter_forms(place, now):
+    """Seven digits and more; what only begins alike is another commit."""
+    whole = "4f3c2a1b9d8e7f60514233445566778899aabbcc"
+    write(place, "p/learnings/a.md", f"Commit {whole} did it.", id="whole")
+    write(place, "p/learnings/b.md", "Reverted by 9e8d7c6 then.", id="short")
+    for asked in ("4f3c2a1", "4F3C2A1B9D", whole):
+        assert ids(place, now, asked) == ["whole"]
+    assert ids(place, now, "9e8d7c6b5a493827160514233445566778899aab") == ["short"]
+    assert ids(place, now, "4f3c2a10") == ids(place, now, "9e8d7c") == []

@@ -421,6 +421,16 @@ def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     assert question.interpret(question.Query("plan"), now, clock.utc).query.kinds == ()
 
 
+def test_a_day_alone_lists_what_is_of_it_below_what_its_title_names(place, now):
+    """Both, and the titled record alone where nothing is of that day."""
+    title = "Outage of 2026-04-07"
+    write(place, "p/learnings/a.md", "Down.", id="named", title=title, created="2026-05-01")
+    assert ids(place, now, "2026-04-07") == ["named"]
+    write(place, "p/learnings/b.md", "Up.", id="then", title="Up", created="2026-04-07T10:00:00Z")
+    assert ids(place, now, "2026-04-07") == ["named", "then"]
+    assert ids(place, now, "2026-05-01") == ["named"]
+
+
 @pytest.mark.parametrize(
     ("type", "expected"),
     [("doc", ["d-guide"]), ("script", ["s-mint"]), ("both", ["d-guide", "s-mint"])],
