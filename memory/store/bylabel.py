@@ -41,6 +41,7 @@ from memory.store.secretlabels import (
     NOUN,
     OF,
     OF_WORDS,
+    OVER,
     PASSPHRASE,
     PHRASE,
     PROMPT,
@@ -49,6 +50,7 @@ from memory.store.secretlabels import (
     RULE,
     STRUCTURED,
     WORDS,
+    WRITTEN,
 )
 from memory.store.secretshapes import (
     COMPOSED,
@@ -252,9 +254,9 @@ def _judge_label(piece: str, lower: str, at: int, match: re.Match[str]) -> _Labe
         spans += tuple(_find_below(piece, label))
     if tier == "strong" and (not assigned or _names_words(piece, at, end)):
         spans += tuple(_find_phrase(piece, label))
-    # a name in a list of them
+    # a name in a list of them, no title
     listed = piece[at - 1 : at] in ("'", '"') and rx(r"[\"'],?\s").match(piece, end)
-    near = "" if listed else tier
+    near = "" if listed and piece[low] not in "!?" else tier
     if kind == "pass":
         is_verb = rx(DOES).match(piece, end) and rx(DOER).search(piece, low, at)
         kind = "password"
@@ -274,7 +276,7 @@ def _find_printed(text: str, at: int, kind: str) -> Iterator[Span]:
 def _is_separate_word(text: str, start: int, end: int, kind: str) -> bool:
     """Tell whether a label is a word of prose, not of code."""
     after = text[end : end + 1]
-    if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
+    if after in ("(", "/", "[", ".") and text[end : end + 2] not in (". ", ".\n", "."):
         return False
     if not text[start].isascii():
         return True
@@ -283,12 +285,15 @@ def _is_separate_word(text: str, start: int, end: int, kind: str) -> bool:
     joined = text[start - 1 : start]
     if begin < start and joined not in "_-" and not _is_camel(text, start):
         return kind == "password" and end > start + 5 and text[begin:end].isupper()
-    if text[begin - 1 : begin] == ".":
-        return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
-    if begin < start and text[begin - 1 : begin] in ("'", '"'):
-        named = rx(NAMED).search(text, max(0, begin - 14), begin)
+    left, before = max(0, begin - 61), text[begin - 1 : begin]
+    if rx(WRITTEN).search(text, left, begin) or rx(OVER).match(text, end, end + 20):
+        return True
+    if before == ".":
+        return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, left, begin))
+    if begin < start and before in ("'", '"'):
+        named = rx(NAMED).search(text, max(0, begin - 24), begin)
         return bool(named or rx(r"[\"'][ \t]{0,3}[:>]").match(text, end))
-    return text[begin - 1 : begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
+    return before not in tuple("/$@\\%=" if begin < start else "/$@\\%")
 
 
 def _is_camel(text: str, at: int) -> bool:

@@ -10,7 +10,7 @@ STEMS = tuple(
         "mdp|jeton|llave|haslo|hasla|bearer|recovery seed|recovery words|seed words|accounts|"
         "chave|access code|auth code|alarm code|"
         "door code|entry code|gate code|safe code|security code|unlock code|login|log in|"
-        "logged in|sign in|signed in|anmeld|identifiant|otp|2fa|unlock|pin"
+        "logged in|sign in|signed in|anmeld|identifiant|otp|2fa|unlock|pin|freischaltcode"
     ).split("|")
 )
 STEMS_BEYOND_ASCII = tuple(
@@ -42,7 +42,7 @@ _TOKEN = (
 _LOGIN = (
     r"(?<![a-z])(?:(?:access|auth|alarm|door|entry|gate|safe|security|unlock) codes?"
     r"|log(?:ged)?[ \-]?ins?|sign(?:ed)?[ \-]in|anmeld\w{1,8}|identifiants?|accounts|otp|2fa"
-    r"|unlock|pin)|логин\w{0,3}|учётк\w{0,3}|로그인|ログイン|登录"
+    r"|unlock|pin|freischaltcodes?)|логин\w{0,3}|учётк\w{0,3}|로그인|ログイン|登录"
 )
 LABEL = (
     r"(?:(?P<codes>(?:backup|recovery) codes)|(?P<password>%s)|(?P<token>%s)"
@@ -158,7 +158,10 @@ LISTED_CELL = (
     r"\d{4,8}|(?=.{0,40}?(?:[\d!#$%&*^+]|[a-z][A-Z]))[^\s\x00-\x20]{5,64}|[a-z]{4,14}[-_.][a-z]{4,14}"
     r"|[\w\-]{1,14}(?: [\w\-]{1,14}){2,9}"
 )
-NAMED = r"\b(?:name|key|id|field|label)[\"']?\s{0,2}[=:]\s{0,2}[\"']\Z"
+NAMED = r"(?:\b(?:name|key|id|field|label)[\"']?\s{0,2}[=:]\s{0,2}[\"']|[!?]{3}\+? \w+ \")\Z"
+# After a label in a longer name, over its value; before a file's name.
+OVER = r"[\"']?[ \t]{0,3}(?:[:=]\\?[ \t\r]*\n|<<|\n-{4})"
+WRITTEN = r"(?<=\S )>>?[ \t]?[\w./~\-]{0,58}/\Z"
 NO_CELL = (
     r"[A-Z]{2,8}-\d{1,7}\Z|v?\d+(?:\.\d+)+\Z|\d{4}-\d\d-\d\d|\d[\d.,]*[A-Za-z]{0,4}\Z(?<!\d{5})"
     r"|(?i:varchar|char|int|text|bool|sha|md5|bcrypt|argon)\w*|\S*[\\(){}\[\]<>=]|\$|[/~.]{1,2}/|\S+://"

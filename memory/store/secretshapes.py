@@ -260,6 +260,16 @@ SHAPES: tuple[tuple[str, str], ...] = (
         r"[^{}]{0,300}?default\s{1,9}=[ ](?P<v>\"[^\"\n$]{4,160}\")",
     ),
     ("given login-password 200 pwd={ password={", r"(?:pwd|word)=\{(?P<v>[^;\"\n$]{4,99})\}[;\"]"),
+    (
+        "bare url-token 300 magic~link reset~link login~link",
+        r"link[\w ]{0,24}[:\] (<]{1,4}https?://\S{1,200}[/=](?<!commit/)"
+        r"(?P<v>[\w\-.~]{16,255})(?![^\s)>\"'`,])",
+    ),
+    (
+        'strong password 300 value: value":',
+        r"\bvalue\"?: ?" + VALUE + r",?\s{1,40}\"?(?:name|key)\"?: ?\"?\w{0,40}"
+        r"(?:password|secret|token|api_?key)\b",
+    ),
     ("random url-token 240 tok=", r"[?&]tok=(?P<v>[\w\-.~%]{16,200})"),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
@@ -272,7 +282,7 @@ GRAMS = (
     "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
     "-lit -par :*: :// jwt kata key kty llav mdp tok=",
     "<<< ddus dvcm ftp~ hl?s http plus psk pwd vari",
-    ':330 :add _pat clav cred cret curl gnat gn~i sid" sid= sig% sig= wget',
+    ':330 :add _pat clav cred cret curl gnat gn~i link lue" lue: sid" sid= sig% sig= wget',
     "bc:o chav echo ecur enha ennw g:se mysq ogin okie onic onne p-se v:se",
     ":543 _ses achi arer assw basi pass priv wifi",
     "~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
@@ -325,7 +335,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (
         "token medium",
         "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
-        "凭证|凭据|憑證|токен",
+        "權杖|凭证|凭据|憑證|токен",
     ),
     ("api-key medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
 )

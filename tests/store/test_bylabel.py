@@ -39,6 +39,16 @@ VALUE = made("label", ALNUM, 16)
         "Passwort für\nden Server: {}",
         "the password of\nthe build host: {}",
         "APIキー「{}」",
+        "spring.datasource.password:\n  {}",
+        "app.api.token =\n  {}",
+        "auth/password:\n  {}",
+        ".Password\n----\n{}\n----",
+        "cat > /run/secrets/db_password <<EOF\n{}\nEOF",
+        "cat <<'EOF' > secrets/api_token\n{}\nEOF",
+        "echo {} > ~/.secrets/api_token",
+        '!!! note "Password"\n    {}',
+        "存取權杖：\n{}",
+        "Der neue Freischaltcode für die API:\n{}",
     ],
 )
 def test_a_value_goes_wherever_its_label_reaches(template):

@@ -78,9 +78,15 @@ def test_a_long_token_that_does_not_end_is_read_once():
         "kim/{}@//orahost:1521/ORCL",
         "curl -b 'session={}; theme=dark' https://x.example.com",
         "printf %s {} | docker login -u ci --password-stdin ghcr.io",
+        "magic link token: https://x.example/m/{}",
+        "the [reset link](https://x.example/reset/{}).",
+        "- value: {}\n  name: DB_PASSWORD",
+        '{{\n  "value": "{}",\n  "key": "DB_PASSWORD"\n}}',
     ],
 )
 def test_a_password_in_a_command_or_an_address_without_a_scheme_goes(template):
-    """Go's and Oracle's addresses, a cookie given to curl, a value piped without quotes."""
+    """Go's and Oracle's addresses, a cookie given to curl, a value piped without quotes, a link
+    that logs in, a value before its name.
+    """
     value = made("shape", ALNUM, 18)
     assert value not in redact("before\n" + template.format(value) + "\nafter").text
