@@ -58,7 +58,7 @@ DERIVED_ENDS = tuple(
     ".turned .facts .claims .heads .clean .secrets".split()
 )
 # between two words: blanks, or a line's end, in JSON and quotes too
-_GAP = re.compile(rb"(?:\s|\\+[nrt])+(?:> )?")
+_GAP = re.compile(rb"(?:\s|\\{1,8}[nrt]){1,40}(?:> )?")
 # around a short name in capitals: no letter or digit, unless it ends an escape; no key of JSON
 _ALONE = (
     rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%%[0-9a-f]{2}))%s"

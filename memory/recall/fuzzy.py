@@ -89,7 +89,10 @@ def find_neighbours(
 def choose_nearest(
     typed: str, terms: Sequence[str], raws: Iterable[str], expansion: Expansion
 ) -> dict[str, str]:
-    """Return {term: word} of those that texts spell nearest to a typed word."""
+    """Return {term: word} of those that texts spell with one slip, {} for none.
+
+    Two slips away stands another word: "connected" for "collected".
+    """
     near, matches = load_matcher(), Matches(dict.fromkeys(terms, 1.0), expansion)
     spelt = {
         (term, word)
@@ -99,9 +102,8 @@ def choose_nearest(
         if term in expansion[word]
     }
     pairs = [*zip(terms, terms), *sorted(spelt)]
-    found = near(typed, [word for _, word in pairs], tokeniser.LONGEST) if near else []
-    least = min(distance for _, distance in found)
-    nearest = {word for word, distance in found if distance == least}
+    found = near(typed, [word for _, word in pairs], 1) if near else []
+    nearest = {word for word, _ in found}
     return {term: word for term, word in pairs if word in nearest}
 
 

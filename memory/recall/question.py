@@ -222,16 +222,18 @@ class QueryTerms:
                 self._guessed.add(term)
 
     def settle_spellings(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
-        """Keep of a misspelt word's terms those that candidates spell nearest."""
+        """Keep of a misspelt word's terms those that candidates spell with one slip, if any."""
         raws = {raw for c in pool for raw in (*c.words.head, *c.words.body) if self._misspelt}
         for typed, terms in self._misspelt.items():
             spelt = fuzzy.choose_nearest(typed, terms, raws, expansion)
-            for term in terms:
-                if term not in spelt:
-                    self.weights.pop(term, None)
-            self.surface.update((t, "%s (for %s)" % (word, typed)) for t, word in spelt.items())
-            word = re.compile(re.escape(typed), re.I)
-            self._text = word.sub(" ".join(spelt.values()), self._text)
+            shown = spelt or dict(zip(terms, terms))
+            self.surface.update((t, "%s (for %s)" % (word, typed)) for t, word in shown.items())
+            if spelt:
+                self.weights = {
+                    t: w for t, w in self.weights.items() if t in spelt or t not in terms
+                }
+                word = re.compile(re.escape(typed), re.I)
+                self._text = word.sub(" ".join(spelt.values()), self._text)
 
     def _list_vocabulary(self, start: str, longest: int) -> list[str]:
         backends = [shelf.backend for shelf in self._shelves]

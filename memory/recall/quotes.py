@@ -27,7 +27,7 @@ FIRST, ROOM = 5, 708  # hits with windows, and characters for each, which they s
 LEAST = 120  # characters left below which no further window is cut to fit
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
-_PART = re.compile(r".{1,45}(?:\s|$)|\s*\S+\s?")  # half a line at most
+_PART = re.compile(r".{1,45}(?:\s|$)|\S+\s?")  # half a line at most, or a long word
 READ = 24_000  # characters of a record or turn that are searched for windows
 
 _ANY_TIME = Query()

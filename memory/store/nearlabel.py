@@ -27,7 +27,6 @@ SHORTEST = 4  # characters of a word
 ROWS = 40  # of a list
 AROUND = 200  # characters of a line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
-Node = Union[float, Sequence[float]]
 _IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
 REST = _IN_WORD + "{0,99}"  # of a word
 # A word with a digit or a sign, a capital after its start, or two hyphens.
@@ -73,6 +72,18 @@ def _class_of(sign: str) -> str:
     if sign.isdigit():
         return "0"
     return "-" if sign in JOINTS else "#" if sign in SIGNS else "/"
+
+
+class Split(NamedTuple):
+    """A node of a tree: the branches for a feature up to a limit, and beyond it."""
+
+    feature: int
+    limit: float
+    below: Node
+    beyond: Node
+
+
+Node = Union[float, Split]  # a leaf's log odds, or a split
 
 
 class Label(NamedTuple):
@@ -335,25 +346,32 @@ def log_odds(found: dict[str, float]) -> float:
     """Return a word's log odds of being a secret, given its features."""
     odds, names, trees = _boosted_trees()
     values = [float(found[name]) for name in names]
-    for tree in trees:
-        at = 0
-        while not isinstance(node := tree[at], float):
-            feature, limit, beyond = node
-            at = at + 1 if values[int(feature)] <= limit else int(beyond)
+    for node in trees:
+        while not isinstance(node, float):
+            node = node.below if values[node.feature] <= node.limit else node.beyond
         odds += node
     return odds
 
 
 @lru_cache(maxsize=1)
-def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Sequence[Node]]]:
-    """Return the bias, feature names and trees that `evals/train-secrets` fitted.
-
-    A node is a leaf, its log odds, or (feature, limit, number of the node for what is beyond it);
-    the node for what is not follows it.
-    """
+def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Node]]:
+    """Return the bias, feature names and trees that `evals/train-secrets` fitted."""
     with open(TREES, encoding="utf-8") as file:
         fitted = json.load(file)
-    return fitted["bias"], fitted["features"], fitted["trees"]
+    return (
+        fitted["bias"],
+        fitted["features"],
+        [parse_tree(iter(t.split())) for t in fitted["trees"]],
+    )
+
+
+def parse_tree(words: Iterator[str]) -> Node:
+    """Parse a tree: `feature<limit` and both its branches, or the log odds of a leaf."""
+    word = next(words)
+    feature, _, limit = word.partition("<")
+    if not limit:
+        return float(word)
+    return Split(int(feature), float(limit), parse_tree(words), parse_tree(words))
 
 
 def features(text: str, near: Near, lines: Lines) -> dict[str, float]:

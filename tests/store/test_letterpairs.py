@@ -21,12 +21,10 @@ def test_the_trees_ask_for_all_features_of_a_word_in_their_order():
     (near,) = nearlabel.words_near(text, bylabel.labels_of(text))
     fitted = json.loads(Path(nearlabel.TREES).read_text("utf-8"))
     assert fitted["features"] == sorted(nearlabel.features(text, near, {}))
-    for tree in fitted["trees"]:
-        for number, node in enumerate(tree):
-            if not isinstance(node, float):
-                feature, _, beyond = node
-                assert 0 <= feature < len(fitted["features"])
-                assert number + 1 < beyond < len(tree)
+    nodes = [word.partition("<") for tree in fitted["trees"] for word in tree.split()]
+    splits = [int(feature) for feature, split, _ in nodes if split]
+    assert len(nodes) - len(splits) == len(splits) + len(fitted["trees"])
+    assert max(splits) < len(fitted["features"])
 
 
 def test_the_table_has_each_letter_after_each():
