@@ -94,16 +94,14 @@ _LASTS_EN = _any(
 # the user says that it was said before
 _TOLD_EN = _any(
     r"how (?:many times|often)(?: do i (?:have|need) to (?:repeat|say|tell)\b[^,:]{0,30})?",
-    r"(?:as|like) i (?:already )?(?:mentioned|said|told you)(?: \w+)?",
     r"i(?:'ve| have)? (?:already )?(?:said|told you)(?: (?:already|before|it|so|that|you))*",
     r"(?:said|told you) (?:it |that |this )?(?:an? \w+ times|before|last \w+)",
-    r"you (?:always|keep) forget(?:ting)?(?: it| this)?|for the \d{1,4}\w\w time",
+    r"for the \d{1,4}\w\w time",
 )
 _NOT_EN = r"(?:do not|don'?t|never|no|quit|stop) "
 # the beginning of an order, or of a rule of the project
 _ORDER_EN = r"(?:(?:also|always|and|just|only|please|pls) )?" + _any(
     _NOT_EN,
-    r"(?:always|avoid|be|make sure|only)\b",
     r"(?:we (?:always |do not |don'?t |never |only )?)?" + _DO + r"e?\b",
     r"you (?:are to|have to|must|need to|should|(?:are|can|may) ?not)\b",
     r"i (?:always )?(?:expect|need|prefer|want|would like)\b|i'd (?:like|prefer)\b",
@@ -134,7 +132,6 @@ _EN = _any(
     r"[^?]{4,160}\bplease remember (?:it|that|this)[.!]?\Z",
     r"i (?:need|want) you to (?:always|never)\b",
     r"(?:do not|don'?t) (?:you )?ever\b",
-    r"(?:do not|don'?t) [^?]{3,120}\bevery ?time[.!]?\Z",
     r"(?:do not|don'?t|never) forget (?:that|to)\b",
     r"(?:keep in mind|remember)(?: also| always)?(?: for |:| that\b| to\b| you\b)",
     r"make it a (?:habit|rule) to\b|you are never to\b|i never want to see\b|if you are ever\b",
@@ -170,11 +167,7 @@ _DE = _any(
     r"(?:verwende|(?:be)?nutze|schreib\w{0,3}) (?!dies|das\b|den\b|die\b|es\b|hier\b)[^?]{2,60} "
     r"(?:in|für|statt) (?!dies|den\b|dem\b|das\b)[^?]{2,60}\Z",
 )
-_TOLD_DE = _any(
-    r"wie oft(?: denn)? noch|wie (?:schon )?gesagt|zum \w+sten mal",
-    r"(?:das )?hatte ich (?:doch )?schon gesagt",
-    r"ich hab(?:e|'s)? (?:dir |doch |es )*schon \w* ?gesagt",
-)
+_TOLD_DE = r"(?:wie oft(?: denn)? noch|wie (?:schon )?gesagt|zum \w+sten mal)"
 # --- Russian
 _SELF_RU = r"(?!,? (?:я (?!не хо|хо|предпоч|прошу|жду|требу|жела)|(?:у )?меня\b))"
 _ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
@@ -190,10 +183,7 @@ _RU = _any(
     r"(?:дела|запуска|использу|показыва|проверя|спрашива|пиш)(?:й|и)(?:те)? [^?]{0,20}всегда\b",
     r"используй (?!эт|е[ёг]|здесь|тут)[^?]{2,60} (?:в|для|вместо) (?!эт)[^?]{2,60}\Z",
 )
-_TOLD_RU = _any(
-    r"сколько раз (?:\w+ )?(?:говори|повторя|проси)\w+|сколько можно",
-    r"(?:как )?я (?:уже|же) (?:говори|писа|проси)\w+",
-)
+_TOLD_RU = r"(?:сколько раз (?:\w+ )?(?:говори|повторя|проси)\w+|сколько можно)"
 # --- Korean
 _ORDER_KO = r"(?:줘요?|세요|십시오|마|[마해줘]라|말아요?|[말하두]자|합시다|[할말] 것)[.!]?\Z"
 _KO = _any(
