@@ -225,11 +225,12 @@ def join_extra_fields(record: Record) -> str:
     meta, origin = record.meta, record.meta.get("origin")
     values = [value for key, value in meta.items() if key not in _UNSEARCHED]
     id = str(origin.get("id") if isinstance(origin, dict) else meta.get("id"))
-    if any(map(str.isdigit, id)) and (len(id) != 10 or id[1] != "-"):  # foreign
+    if id.rpartition("-")[2].isdigit() and id[1:2] not in ("", "-"):  # such as ADR-0417
         values.append(id)
     names = [] if record.kind == "conversation" else segment.list_branch_names(meta.get("branch"))
     texts = records.flatten([values, names, list_folders(record)])
-    return " ".join(text for text in texts if text not in records.SOURCES)
+    # a bare number is an order or a count, and no name
+    return " ".join(text for text in texts if text not in records.SOURCES and not text.isdigit())
 
 
 def list_folders(record: Record) -> list[str]:
