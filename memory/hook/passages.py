@@ -103,7 +103,7 @@ def choose_passages(
     """
     prompt = prompt[:ASKED_CHARS]
     least, least_asking, least_saying = GATES[push]
-    asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
+    asks = _is_question(prompt)
     terms = loader.damp_common_terms(index.terms(prompt))
     hits = loader.search(index, terms, MOST_HITS, indexview.OTHERS)
     strength = hits[0][0] / log(1.0 + index.documents) if hits else 0.0
@@ -127,6 +127,10 @@ def choose_passages(
         return [], [[nearest, round(answer.telling, 3)]]
     reason = "it tells of the ticket" if tickets else "it is nearest to the prompt"
     return _build_passages(index, answer, parts, reason), []
+
+
+def _is_question(prompt: str) -> bool:
+    return "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
 
 
 def _find_by_ids(index: Index, ids: Sequence[str]) -> list[tuple[float, int]]:

@@ -72,7 +72,12 @@ def find_neighbours(
     every = sorted({w for w in vocabulary if w.isalpha()})
     known = [w for w in every if w not in tokeniser.COMMON]
     limit = 1 if len(term) < 6 else 2
-    found = near(term, known, limit) + near(term, every, 1)
+    # a common word at one slip alone
+    found = [
+        (other, distance)
+        for other, distance in near(term, every, limit)
+        if distance <= 1 or other not in tokeniser.COMMON
+    ]
     if word.isascii() and word.isalpha():
         found += _match_without_ending(word, known, near)
     best: dict[str, tuple[int, int, str]] = {}

@@ -223,7 +223,9 @@ class QueryTerms:
 
     def settle_spellings(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
         """Keep of a misspelt word's terms those that candidates spell with one slip, if any."""
-        raws = {raw for c in pool for raw in (*c.words.head, *c.words.body) if self._misspelt}
+        if not self._misspelt:
+            return
+        raws = {raw for c in pool for raw in (*c.words.head, *c.words.body)}
         for typed, terms in self._misspelt.items():
             spelt = fuzzy.choose_nearest(typed, terms, raws, expansion)
             shown = spelt or dict(zip(terms, terms))
