@@ -34,7 +34,6 @@ CONTRARY_TO = "contrary_to"  # key of a rule's head: an approved rule that says 
 LEAST, MOST = 8, 240  # bytes of a wish; characters
 EARLY = 60  # seconds by which a hook may note a wish before the transcript
 SESSIONS = 20  # that are noted in SAID_IN
-QUESTION = ("?", "？")  # ends what is no wish
 
 
 def _any(*forms: str) -> str:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from memory.capture import conversationpage
 from memory.capture.turns import USER, list_user_texts
-from memory.capture.wishes import QUESTION
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.hook import WISH_CHARS
@@ -194,7 +193,7 @@ def _find_fault(
 
 def _find_wish_fault(item: Item, turn: _SearchableTurn) -> str:
     sentence = _find_user_sentence(item.quote, turn.typed).rstrip(" \"')»”’」")
-    return (ASKED if sentence.endswith(QUESTION) else "") if sentence else NOT_BY_USER
+    return (ASKED if sentence.endswith(("?", "？")) else "") if sentence else NOT_BY_USER
 
 
 def _is_proven(text: str, proof: Proof) -> bool:
