@@ -50,7 +50,7 @@ DOORS = {
     "page": Door("memory.doors.page", "docs/page.md", {"view": "viewverb"}, {}),
     "postgres": Door(
         "memory.doors.postgres",
-        "docs/guide.md",
+        "docs/postgres.md",
         {},
         {
             "dsn": "connection:dsn_of",
@@ -60,7 +60,7 @@ DOORS = {
             "record": "distant:record",
         },
     ),
-    "sync": Door("memory.doors.sync", "docs/team.md", {"sync": "syncverb"}, {}),
+    "sync": Door("memory.doors.sync", "docs/sync.md", {"sync": "syncverb"}, {}),
     "vectors": Door(
         "memory.doors.vectors",
         "docs/vectors.md",
