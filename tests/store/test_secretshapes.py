@@ -221,10 +221,11 @@ def rules():
 @pytest.mark.parametrize(("name", "fragments"), rules())
 def test_every_rule_costs_twice_as_much_for_twice_the_text(name, fragments):
     """A fragment that makes a rule begin over and over costs 12 KB once, 24 KB twice: of six tries
-    the best counts.
+    the best counts.  Both texts end alike, as a secret at the end is searched for again.
     """
     for fragment in fragments:
-        small, large = ((fragment * size)[:size] for size in (12_000, 24_000))
+        times = 12_000 // len(fragment) + 1
+        small, large = fragment * times, fragment * 2 * times
         pairs = ((spent(small), spent(large)) for _ in range(6))
         assert any(double < 0.02 or double < 3 * max(single, 0.004) for single, double in pairs), (
             fragment
