@@ -42,7 +42,7 @@ from memory.distill.digests import (
 from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
 from memory.hook import windows
-from memory.hook.at_prompt import extract_ids, names_branch
+from memory.hook.handles import extract_ids, names_branch
 from memory.recall import sentences, timewords
 from memory.recall.question import names_subject, parse_times
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line

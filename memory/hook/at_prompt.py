@@ -9,7 +9,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import WISH_CHARS, indexview, receipts, segment
+from memory.hook import WISH_CHARS, handles, indexview, intent, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,9 @@ def _consult_for_prompt(
     is_agent = name == "agent"
     # this prompt mostly goes on with the session's work: of seven blocks none was of use
     is_after_compaction = state.compacted and not state.prompts
-    is_other = is_after_compaction or is_new_subject(words, state) or bool(extract_ids(text))
+    is_other = (
+        is_after_compaction or is_new_subject(words, state) or bool(handles.extract_ids(text))
+    )
     changes_subject = not is_agent and is_other
     wanted = wants_passages(text, settings, state)
     units = AGENT_UNITS if is_agent else PROMPT_UNITS
@@ -260,8 +262,8 @@ def wants_passages(prompt: str, settings: Config, state: receipts.SessionState) 
     if settings["load.push"] == "off":
         return False
     is_first = not state.prompts and not state.compacted
-    asks = is_first or is_asking(prompt) or is_inquiring(prompt) or _holds_error(prompt)
-    return asks or any(map(is_ticket, extract_handles(prompt)))
+    asks = is_first or intent.asks_past(prompt) or intent.asks_how(prompt) or _holds_error(prompt)
+    return asks or any(map(handles.is_ticket, handles.extract_handles(prompt)))
 
 
 def hash_words(prompt: str) -> list[str]:
@@ -466,206 +468,3 @@ def build_output(name: str, block: str, message: str) -> Event | None:
     if message:
         output["systemMessage"] = message
     return output or None
-
-
-# ---- whether a prompt asks the memory
-
-# What people say who were told before, whatever the subject; lower case.  A verb of _SAYING counts
-# with "again" after it.
-_ASKING = tuple(
-    "remind me|what was the |what were the |what did we |did we not|didn't we|did we already|"
-    "have we already|haven't we|why did we|how did we|where did we|when did we|last time|"
-    "do you remember|have we seen|had this before|seen this before|as usual|used to work|"
-    "worked before|no longer work|happened before|happens again|same error as|same problem as|"
-    "same issue as|the second time|the third time|2nd time|3rd time|second error|third error|"
-    "2nd error|3rd error|second bug|third bug|2nd bug|3rd bug|erinner mich|erinnere mich|wie hieß|"
-    "wie war das|beim letzten mal|letztes mal|haben wir nicht|hatten wir nicht|warum haben wir|"
-    "wieso haben wir|was war der grund|was hatten wir|wie hatten wir|wie üblich|früher ging|"
-    "schon einmal|zum zweiten mal|zum dritten mal|다시 알려|다시 설명|다시 말해|기억나|뭐였지|"
-    "뭐였더라|무엇이었|지난번|저번에|전에 왜|왜 그렇게 했|이미 하지 않았|예전에는|벌써 세 번째|"
-    "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|以前は|なぜ変えた|"
-    "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|"
-    "是不是已经|以前可以|第三次|напомни|в прошлый раз|разве мы |почему мы |"
-    "как обычно|раньше работал|уже было|во второй раз|в третий раз|как называл".split("|")
-)
-_SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär", "скажи", "объясни")
-_AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder", " ещё раз")
-_ASKED_CHARS = 300  # of a prompt's start, where people ask
-# How a sentence begins, or what it holds, that wants to know how something is and wants nothing
-# done.
-_INQUIRES = tuple(
-    "how does |how do we |how do the |how is |how are |how did |how come |why |what is |what's |"
-    "what are |what does |what do |what happens |what was |where is |where are |where does |"
-    "where do |when is |when does |when do |is there |are there |does |do we |explain |describe |"
-    "what the |whether |find where |find out |find how |figure out why |figure out how |"
-    "investigate |understand how |understand why |trace how |wie funktioniert|wie wird |"
-    "wie werden |wie läuft |warum |wieso |weshalb |was ist |was sind |was macht |was passiert |"
-    "wo ist |wo wird |wo steht |wo liegt |wann |welche|gibt es |erklär|почему |зачем |как работа|"
-    "как устроен|что такое |что делает |что значит |где |какой |какая |какое |какие |"
-    "есть ли |объясни".split("|")
-)
-_POLITE = tuple(
-    "can you |could you |please |and |so |but |hmm |ok |okay |q: |question: |tell me |me |"
-    "kannst du |bitte |mir |and also |also |now |пожалуйста |а |и |но |можешь |скажи ".split("|")
-)
-_INQUIRING = tuple(
-    "the difference between|differ from|unterschied zwischen|summary for the cases|"
-    "왜 |어떻게 동작|어떻게 작동|어디에 |어디서 |무엇인|뭐야|뭔가요|차이|설명해|"
-    "なぜ|どうして|どのように|どこで|どこに|何ですか|とは|違い|説明して|"
-    "为什么|怎么工作|如何工作|在哪里|在哪|是什么|区别|解释".split("|")
-)
-
-
-def is_asking(prompt: str) -> bool:
-    """Tell whether a prompt asks about earlier words or work."""
-    start = _normalise_start(prompt)
-    if any(phrase in start for phrase in _ASKING):
-        return True
-    question = start.partition("?")[0].partition(". ")[0]
-    at = min((question.find(verb) for verb in _SAYING if verb in question), default=-1)
-    return at >= 0 and any(word in question[at : at + 40] for word in _AGAIN)
-
-
-def is_inquiring(prompt: str) -> bool:
-    """Tell whether a prompt only asks how or why something is."""
-    start = _normalise_start(prompt)
-    if any(phrase in start for phrase in _INQUIRING):
-        return True
-    for mark in (". ", "! ", "? ", ", ", " - ", ": "):
-        start = start.replace(mark, "\0")
-    return any(_strip_courtesy(clause).startswith(_INQUIRES) for clause in start.split("\0"))
-
-
-def _normalise_start(prompt: str) -> str:
-    """Return the start of a prompt in lower case, with single blanks."""
-    return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
-
-
-def _strip_courtesy(clause: str) -> str:
-    while clause.startswith(_POLITE):
-        clause = clause.partition(" ")[2]
-    return clause
-
-
-# ---- what a prompt names
-
-_EDGES = "\"'`.,:;!?()[]{}<>*|=…"
-_HEX = frozenset("0123456789abcdef")
-_NUMBERED = ("pr", "prs", "pull", "issue")  # words before a number that make it a handle
-_TRACKERS = ("linear", "jira", "ticket", "issue", "story")  # words before a ticket in small letters
-# No tickets: the names of standards.
-_STANDARDS = frozenset("utf sha iso rfc gpt aes rsa md cp utc gmt tls http ip us ascii".split())
-_DOMAINS = ("com", "io", "org", "net", "dev")
-
-
-def extract_handles(text: str) -> list[str]:
-    """Return a text's tickets, files, identifiers, hashes and options in lower case."""
-    handles: dict[str, None] = {}
-    before = ""
-    for raw in text.split():
-        word = raw.strip(_EDGES)
-        handles.update((name.lower(), None) for name in _extract_word_handles(word, before))
-        before = word.lower()
-    return list(handles)
-
-
-def extract_ids(text: str) -> list[str]:
-    """Return the words of a text that may be ids of records or sessions."""
-    words = [raw.strip(_EDGES) for raw in text.split()]
-    # a session's id, or a record's such as c-1a2b3c4d
-    ids = [word for word in words if len(word) == 36 or (len(word) == 10 and word[1] == "-")]
-    return [id for id in ids if _HEX.issuperset(id[2:].replace("-", ""))]
-
-
-def names_branch(text: str, branch: object) -> bool:
-    """Tell whether a text names a branch or its ticket; plain words name none."""
-    name, *tickets = map(str.lower, segment.list_branch_names(branch) or [""])
-    words = {raw.strip(_EDGES).lower() for raw in text.split()} if name else set()
-    if not words.isdisjoint(word for word in (name, str(branch).lower()) if not word.isalpha()):
-        return True
-    return bool(tickets) and any(name in tickets for name in extract_handles(text))
-
-
-def is_ticket(name: str) -> bool:
-    """Tell whether a handle names a ticket, issue or pull request."""
-    head, _, number = name.partition("-")
-    return name[:1] == "#" or (number.isdigit() and head.isalpha())
-
-
-def _extract_word_handles(word: str, before: str) -> Sequence[str]:
-    if "://" in word:
-        return _extract_issue_numbers(word)
-    if word[:3].lower() == "pr#":
-        word, before = word[2:].partition("'")[0], "pr"
-    if word[:2] == "--":
-        return [word.partition("=")[0]] if len(word) > 5 else ()
-    if _is_commit_hash(word):
-        return [word]
-    key = _parse_issue_number(word, before) or _parse_ticket(word, before)
-    if key:
-        return [key]
-    return _extract_names(word.partition("(")[0].partition(":")[0].partition("=")[0])
-
-
-def _extract_issue_numbers(url: str) -> list[str]:
-    parts = url.split("/")
-    return [
-        "#" + number
-        for part, number in zip(parts, parts[1:])
-        if part in ("pull", "issues") and number.isdigit()
-    ]
-
-
-def _parse_issue_number(word: str, before: str) -> str:
-    """Return a number as `#12` where it names an issue, else ""."""
-    number = word.lstrip("#")
-    if not number.isdigit():
-        return ""
-    is_handle = before in _NUMBERED or (word[0] == "#" and len(number) > 2)
-    return "#" + number if is_handle else ""
-
-
-def _is_commit_hash(word: str) -> bool:
-    if word.isdigit() or word.isalpha():
-        return False
-    return 7 <= len(word) <= 40 and _HEX.issuperset(word)
-
-
-def _parse_ticket(word: str, before: str) -> str:
-    """Return the ticket that a word names, such as `ABC-12`, or ""."""
-    is_branch = word.count("/") == 1 and word.count("-") > 1
-    head, dash, number = word.rpartition("/")[2].partition("-")
-    number = number.partition("-")[0] if is_branch else number
-    if not number.isdigit() or not head.isalpha():
-        return ""
-    if not 2 <= len(head) <= 8 or head.lower() in _STANDARDS:
-        return ""
-    is_key = head.isupper() or is_branch or before in _TRACKERS
-    return head + dash + number if is_key else ""
-
-
-def _extract_names(word: str) -> Sequence[str]:
-    """Return the file name in a word, else its identifiers."""
-    file = word.rpartition("/")[2]
-    stem, _, end = file.rpartition(".")
-    if len(stem) > 1 and _is_extension(end):
-        return [file]
-    return [
-        piece
-        for piece in word.replace("/", ".").split(".")
-        if len(piece) >= 6
-        and piece.isascii()
-        and piece.replace("_", "").isalnum()
-        and ("_" in piece.strip("_") or _is_camel(piece))
-    ]
-
-
-def _is_extension(text: str) -> bool:
-    """Tell whether a text is the extension of a file, not a domain."""
-    if not text.isalpha() or not text.islower():
-        return False
-    return 1 < len(text) <= 5 and text not in _DOMAINS
-
-
-def _is_camel(word: str) -> bool:
-    return any(a.islower() and b.isupper() for a, b in zip(word, word[1:]))

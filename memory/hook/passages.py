@@ -16,15 +16,8 @@ from __future__ import annotations
 from math import log
 
 from memory.core.matches import Expansion
-from memory.hook import indexview, loader, receipts, segment, windows
-from memory.hook.at_prompt import (
-    extract_handles,
-    extract_ids,
-    is_asking,
-    is_inquiring,
-    is_ticket,
-    names_branch,
-)
+from memory.hook import indexview, intent, loader, receipts, segment, windows
+from memory.hook.handles import extract_handles, extract_ids, is_ticket, names_branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +123,7 @@ def choose_passages(
 
 
 def _is_question(prompt: str) -> bool:
-    return "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
+    return "?" in prompt or intent.asks_past(prompt) or intent.asks_how(prompt)
 
 
 def _find_by_ids(index: Index, ids: Sequence[str]) -> list[tuple[float, int]]:

@@ -18,8 +18,8 @@ from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, documents, fence, loader, segment, windows
-from memory.hook.at_prompt import extract_ids, names_branch
 from memory.hook.context import ContextTag
+from memory.hook.handles import extract_ids, names_branch
 from memory.index.backend import Backend, Sieve, Unreachable
 from memory.project import manifests, mentions
 from memory.recall import alongside, hit, look, quotes, rank, timewords, updates

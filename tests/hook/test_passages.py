@@ -799,30 +799,6 @@ def test_subagents_are_left_alone_where_pushes_are_off(told, handled, setting):
     assert handled("agent", **started("Find where parseLedgerRow reads the amount."))[1] == {}
 
 
-# ---- what is a handle, what a statement
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (
-            "fix handleSessionStart() in hooks_handlers.go:412",
-            ["handlesessionstart", "hooks_handlers.go"],
-        ),
-        ("set RETRY_LIMIT=5 and `session.BaseCommit`", ["retry_limit", "basecommit"]),
-        ("see https://git.example.com/o/r/pull/102 and #317, PR 88", ["#102", "#317", "#88"]),
-        ("OPS-109 was broken by 4f2ef08e, use --dry-run", ["ops-109", "4f2ef08e", "--dry-run"]),
-        ("let's do #2, then 3.5 and/or the Readme of example.com", []),
-        ("버튼을 눌러 줘", []),
-    ],
-)
-def test_handles(text, names):
-    """Identifiers of several words, files, options, tickets, pull requests, commits; no prose, no
-    small numbers.
-    """
-    assert at_prompt.extract_handles(text) == names
-
-
 def test_after_a_compaction_a_prompt_that_asks_nothing_goes_on_with_its_session(
     told, asked, handled
 ):
