@@ -9,7 +9,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import WISH_CHARS, handles, indexview, intent, receipts, segment
+from memory.hook import WISH_CHARS, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,15 +145,15 @@ def _consult_for_prompt(
 
     words: from `hash_words`, [] for a subagent's prompt.
     """
+    from memory.hook.handles import extract_ids
+
     state, settings = session.state, session.settings
     mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
     is_agent = name == "agent"
     # this prompt mostly goes on with the session's work: of seven blocks none was of use
     is_after_compaction = state.compacted and not state.prompts
-    is_other = (
-        is_after_compaction or is_new_subject(words, state) or bool(handles.extract_ids(text))
-    )
+    is_other = is_after_compaction or is_new_subject(words, state) or bool(extract_ids(text))
     changes_subject = not is_agent and is_other
     wanted = wants_passages(text, settings, state)
     units = AGENT_UNITS if is_agent else PROMPT_UNITS
@@ -261,6 +261,8 @@ def wants_passages(prompt: str, settings: Config, state: receipts.SessionState) 
     """
     if settings["load.push"] == "off":
         return False
+    from memory.hook import handles, intent
+
     is_first = not state.prompts and not state.compacted
     asks = is_first or intent.asks_past(prompt) or intent.asks_how(prompt) or _holds_error(prompt)
     return asks or any(map(handles.is_ticket, handles.extract_handles(prompt)))

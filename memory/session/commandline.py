@@ -46,6 +46,13 @@ _VERBLESS = frozenset(
     "pytest py.test unittest nose2 tox nox jest mocha ava rspec phpunit ctest bats mypy pylint "
     "flake8 black eslint prettier tsc".split()
 )
+# options before a verb that take the next word
+_VALUED = frozenset(
+    "-C -F -H -I -R -U -c -d -e -f -h -n -p -pl -u -w --config --context --cwd --dir --directory "
+    "--env --env-file --extra --file --filter --group --host --kubeconfig --manifest-path "
+    "--namespace --prefix --profile --project --project-name --region --repo --with --workspace "
+    "-scheme".split()
+)
 _TESTERS = frozenset(
     "pytest unittest nose nose2 tox nox jest vitest mocha ava rspec minitest phpunit pest ctest "
     "bats playwright cypress test tests nextest spec".split()
@@ -141,21 +148,32 @@ def parse_key(part: str) -> str:
     name = words[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
         return _parse_python_key(words[1:])
-    arguments = _strip_options(name, words)
+    if name in _INTERPRETERS and (script := _find_script(words[1:])):
+        return name + " " + script
     if _edits_in_place(name, words):
         return name + " -i"
-    if name in _INTERPRETERS and arguments:
-        return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
     if name in NOISE or name in _VERBLESS:
         return name
-    return (name + " " + _find_verb(name, arguments)).strip()
+    return (name + " " + _find_verb(name, _strip_options(words[1:]))).strip()
 
 
-def _strip_options(name: str, words: list[str]) -> list[str]:
-    if name == "git":
-        options = r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*"
-        return re.sub(options, "git", " ".join(words)).split()[1:]
-    return [w for w in words[1:] if not w.startswith("-")]
+def _find_script(words: list[str]) -> str:
+    """Return the name of the first word that is no option: an interpreter's script."""
+    script = next((word for word in words if word[:1] != "-"), "")
+    return script.strip("'\"").rpartition("/")[2]
+
+
+def _strip_options(words: list[str]) -> list[str]:
+    """Return words without options, and without the values of those before the first other word."""
+    return [word for word in _skip_options(words) if not word.startswith("-")]
+
+
+def _skip_options(words: list[str]) -> list[str]:
+    """Return words from the first that is no option, value, number or toolchain (`+nightly`)."""
+    at = 0
+    while at < len(words) and re.match(r"[-+]|\d+$", words[at]):
+        at += 2 if words[at] in _VALUED else 1
+    return words[at:]
 
 
 def _edits_in_place(name: str, words: list[str]) -> bool:
@@ -173,15 +191,23 @@ def _strip_wrappers(words: list[str]) -> list[str]:
     """Return the words of a command without `sudo`, assignments and the like."""
     while words and not _match_substitution(words):
         name = words[0].rpartition("/")[2]
-        if re.match(r"\w+=", words[0]) or name in _WRAPPERS:
+        if re.match(r"\w+=", words[0]):
             words = words[1:]
+        elif name in _WRAPPERS:
+            words = _skip_options(words[1:])
         elif name in ("timeout", "gtimeout", "xargs"):
             words = list(dropwhile(_is_limit, words[1:]))
-        elif len(words) > 2 and _RUNNERS.get(name) == words[1]:
-            words = words[2:]
+        elif run := _find_run(name, words[1:]):
+            words = run
         else:
             break
     return words
+
+
+def _find_run(runner: str, words: list[str]) -> list[str]:
+    """Return the command that `uv run` or the like runs, [] for another call."""
+    verb, *command = _skip_options(words) or [""]
+    return _skip_options(command) if verb and _RUNNERS.get(runner) == verb else []
 
 
 def _is_limit(word: str) -> bool:
@@ -189,7 +215,9 @@ def _is_limit(word: str) -> bool:
 
 
 def _find_verb(name: str, arguments: list[str]) -> str:
-    verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
+    verb = arguments[0] if arguments and re.match(r"[A-Za-z:][\w:-]*$", arguments[0]) else ""
+    if verb[:1] == ":":  # Gradle's `:core:test`
+        verb = verb.rpartition(":")[2]
     runs_script = verb in ("run", "exec") and name not in _RUN_ALL and len(arguments) > 1
     if runs_script and re.match(r"[\w:./-]+$", arguments[1]):
         verb += " " + arguments[1]

@@ -64,7 +64,8 @@ _CLOSING = tuple(
     "ELIFECYCLE; info Visit; warning:; hint:; Traceback (most; Command failed; === ; "
     "error: could not compile; error: aborting due to; error: test failed, ; "
     "error Command failed; For more information about; Process completed with exit; "
-    "testing: warning; --- PASS; --- SKIP; mise ERROR Run with; mise ERROR task failed".split("; ")
+    "testing: warning; --- PASS; --- SKIP; mise ERROR Run with; mise ERROR task failed; "
+    "FAILURE: Build failed; BUILD FAILED".split("; ")
 ) + tuple(
     "npm %s %s" % (mark, word)
     for mark in ("ERR!", "error")
@@ -83,7 +84,10 @@ _ERRORS = (
     "unresolved, cannot, can't, could not, unable, refused, invalid, missing, failed, failure, "
     "abort, segmentation, assert, expected, 오류, 실패, エラー, 失敗, 错误, 失败, fehler"
 ).split(", ")
-_RAISED = r"(?:E\s+)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b|assert ).*"
+_RAISED = (
+    r"(?:E\s+)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b|assert ).*"
+    r"|\s*(?:Caused by: )?(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)\b.*"
+)
 # `    a_test.go:31: got 1, want 2`
 _GO_MESSAGE = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
 _GO_MARK = r"\s*--- (?:FAIL: (\S+)|(?:PASS|SKIP): \S)|=== (?:RUN|CONT|NAME|PAUSE)\s+(\S+)"
@@ -110,7 +114,7 @@ _SHELL = (
 )
 # a compiler's line, or a linter's: its place, then what is wrong
 _LINE = (
-    r"^(?:\[ERROR\] |vet: )?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
+    r"^(?:\[ERROR\] |vet: |e: (?:file://)?)?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
     r"|\.\w+(?::\[?\d+[:,]\d+\]?|\(\d+,\d+\)|:\d+(?=: (?:fatal )?error))))(?: -|:)? "
     r"(?!: #|could not import|too many errors|warning|note)"
     r"(?:(?:fatal )?error: |error (?=[A-Z]+\d))?(?P<said>(?:[^\n`]|`[^`]{0,300}`)+|.+)"
@@ -261,7 +265,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
         "a compiler",
         BUILD,
-        r"^(?:\[ERROR\] |vet: )?\S+\.\w+(?::\[?\d+[:,]\d|\(\d+,\d|:\d+: (?:fatal )?error)",
+        r"^(?:\[ERROR\] |vet: |e: )?\S+\.\w+(?::\[?\d+[:,]\d|\(\d+,\d|:\d+: (?:fatal )?error)",
         _LINE,
     ),
     Runner(
@@ -298,6 +302,14 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "",
         r"^(?:error(?:\[(?P<rule>E\d+)\])?: (?P<said>.+)\n(?:.*\n){0,2}?|(?P<old>\S.+)\n)"
         r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
+    ),
+    Runner("gradle's tests", TEST, "", r"^(?P<rule>\S.* > .+) FAILED\n\s+(?P<said>\S.+)"),
+    Runner(
+        "gradle",
+        BUILD,
+        r"^\* What went wrong:|gradle",
+        r"^(?:\* What went wrong:\n(?:Execution failed for task .*\n)?(?:> )?| *> )"
+        r"(?P<said>(?!> |Task |Run with|A failure occurred)\S.*(?:\n {2,}[^\s>].*)?)",
     ),
     Runner("shell", USE, "", _SHELL),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _parse_git),
@@ -425,6 +437,8 @@ def _find_exception(lines: list[str], traced: bool) -> list[str]:
     raised = [line for line in lines if re.match(_RAISED, line)]
     if not raised:
         return []
+    if causes := [line for line in raised if line.startswith("Caused by: ")]:
+        return causes[-1:]
     places = [line for line in lines if re.match(r'\s*File "|.*:\d+: \w*(?:Error|Exception)', line)]
     return [raised[-1 if traced else 0], *places[-1:]]
 

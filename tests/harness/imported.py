@@ -35,8 +35,10 @@ memory.hook.context
 memory.hook.delta
 memory.hook.documents
 memory.hook.fence
+memory.hook.handles
 memory.hook.handoffs
 memory.hook.indexview
+memory.hook.intent
 memory.hook.loader
 memory.hook.markup
 memory.hook.passages

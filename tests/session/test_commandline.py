@@ -31,10 +31,18 @@ from memory.session import commandline, shell
         ("RESULT=$(go test ./x 2>&1 | tail -3)", "go test"),
         ("BRANCH=$(git branch --show-current)", "git branch"),
         ("ROOT=$(pwd)", "pwd"),
+        ("kubectl -n shop logs deploy/api --previous", "kubectl logs"),
+        ("make -j 8 test", "make test"),
+        ("npm --prefix web run build", "npm run build"),
+        ("cargo +nightly clippy", "cargo clippy"),
+        ("uv --directory api run --with x pytest -q", "pytest"),
+        ("npx -y vitest run", "vitest run"),
+        ("./gradlew :shop-core:test --tests '*Cart*'", "gradlew test"),
+        ("git -c a=b -C x commit -m y", "git commit"),
     ],
 )
 def test_a_command_is_known_by_program_and_verb(command, key):
-    """Wrappers, paths, assignments and options do not count."""
+    """Wrappers, paths, assignments and options do not count, nor the value of an option."""
     assert commandline.parse_key(command) == key
 
 

@@ -330,6 +330,33 @@ ESLINT = """\
             ),
             "/home/dev/App.java:12:8: cannot find symbol",
         ),
+        (
+            "./gradlew :api:migrate",
+            (
+                "FAILURE: Build failed with an exception.\n* What went wrong:\n"
+                "Execution failed for task ':api:migrate'.\n> A step failed\n"
+                "  Unable to connect to the database.\nBUILD FAILED in 4s"
+            ),
+            "A step failed Unable to connect to the database.",
+        ),
+        (
+            "./gradlew :core:test",
+            "CartTest > adds FAILED\n    java.lang.IllegalStateException: no Docker\nBUILD FAILED",
+            "java.lang.IllegalStateException: no Docker (CartTest > adds)",
+        ),
+        (
+            "./gradlew compileKotlin",
+            "> Task :app:compileKotlin FAILED\ne: file:///home/dev/Cart.kt:3:5 Unresolved: total",
+            "/home/dev/Cart.kt:3:5: Unresolved: total",
+        ),
+        (
+            "java -jar shop.jar",
+            (
+                'Exception in thread "main" shop.CreationException: no bean\n\tat a.b(C.java:1)\n'
+                "Caused by: java.net.ConnectException: Connection refused\n\tat a.b(C.java:2)"
+            ),
+            "Caused by: java.net.ConnectException: Connection refused",
+        ),
         ("./check.sh", "==> Verifying\n✗ branch not found", "branch not found"),
         (
             "python run.py",
