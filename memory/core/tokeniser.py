@@ -167,6 +167,11 @@ def query_terms(query: str) -> List[Tuple[str, float]]:
     return list(found.items())
 
 
+def without_loose(terms: List[Tuple[str, float]]) -> List[Tuple[str, float]]:
+    """Return a query's terms without loose ones, unless all are."""
+    return [each for each in terms if not is_loose(each[0])] or terms
+
+
 def is_hash(term: str) -> bool:
     """Tell whether a term is a commit's hash, or how one begins."""
     return len(term) >= HASH and _HEX.issuperset(term) and not (term.isalpha() or term.isdigit())

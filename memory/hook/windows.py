@@ -253,7 +253,7 @@ def find_answer(
         for number, passage in enumerate(passages)
         for at, text in enumerate(split_windows(passage.text, limit))
     ]
-    asked = dict(tokeniser.query_terms(question))
+    asked = dict(tokeniser.without_loose(tokeniser.query_terms(question)))
     matches = Matches(asked, expansion if expansion is not None else Expansion())
     counts = [_TermCounts(window.text, matches) for window in ranked]
     turns = [_TermCounts(passage.head, matches) for passage in passages]

@@ -33,7 +33,8 @@ REACH = 60  # steps after a failure in which its remedy is looked for
 TURNS = 3  # turns in which it is
 OPEN = 12  # steps after a failure that nothing is known to have ended
 FEW = 3  # failures of a line, below which those of its rule are told too
-ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
+# likeness of two commands, one of which was tried in place of the other; share of their words
+ALIKE = 0.5
 BEGINNING = 15  # characters of a line that begins another one
 OPENING = 240  # characters of a statement's opening
 # what a command sends its output to
@@ -220,7 +221,19 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
         same = run.key == failure.key
         if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
+    edited = next((at for at, (_, piece) in enumerate(reach) if piece.kind == FILE), len(reach))
+    for at, command, run in runs[:1]:
+        if at < edited and _is_other_way(failure, run, command):
+            return at, one_line(command)
     return 0, ""
+
+
+def _is_other_way(failure: shell.Run, run: shell.Run, command: str) -> bool:
+    """Tell whether another program was given half of a failed call's words."""
+    words = set(re.findall(r"\w{4,}", failure.command.lower()))
+    shared = sum(word in command.lower() for word in words)
+    is_other = failure.key.partition(" ")[0] != run.key.partition(" ")[0]
+    return is_other and shared > 1 and shared >= ALIKE * len(words)
 
 
 @lru_cache(4096)
@@ -247,10 +260,15 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
     failed_words = find_call(failure.command, failure.key).split()
     failed_calls, calls = split_calls(failure.command), split_calls(command)
     moves = {call for call in failed_calls if call.startswith("cd ")}
-    if not moves <= calls:
+    changed = {call.split()[0] for call in failed_calls - calls - moves}
+    if not moves <= calls or len(failed_calls) > 1 and _starts_with(calls - failed_calls, changed):
         return False
     is_part = calls <= failed_calls and calls != moves
     return is_part or any(_extends(call.split(), failed_words) for call in calls)
+
+
+def _starts_with(calls: Iterable[str], programs: set[str]) -> bool:
+    return any(call.split()[0] in programs for call in calls)
 
 
 def _extends(words: Sequence[str], shorter: Sequence[str]) -> bool:

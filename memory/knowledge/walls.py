@@ -7,7 +7,7 @@ that have none.  What one record gives is kept in `<scope>.met`, so that only re
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 9, JSON Lines: `{"v": 9, "sha": 16 hex of the look-up's SHA-256}`,
+Format of `<scope>.met`, version 10, JSON Lines: `{"v": 10, "sha": 16 hex of the look-up's SHA-256}`
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and
 time of change in nanoseconds), id, session, branch, created, size and sha (of its text), paths (of
 files that it tells of) and failures.  Each of these has keys, at, telling and said (the lines of
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from memory.capture import findings
 from memory.capture.conversationpage import format_code
 from memory.capture.turns import FILE, MET, REMOVED, RUN, Piece
-from memory.core import StoreError, clock, fastjson, files
+from memory.core import StoreError, clock, fastjson, files, tokeniser
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import clip_at_word, one_line
@@ -35,12 +35,12 @@ from memory.hook import fence, wallkeys
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import PastSession, find_next_commits
 from memory.project import gitindex
-from memory.session import shell
+from memory.session import commandline, shell
 from memory.session.latepattern import LazyPattern
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
-VERSION = 9  # of `<scope>.met`
+VERSION = 10  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
@@ -228,10 +228,18 @@ def find_remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
     if piece.name:
         return UNSTARTABLE if wallkeys.is_unstartable(piece.telling) else "", ""
     met, is_placed = remedies.find_aftermath(failed), practice.names_file_place(piece.telling)
-    was_mended = is_placed or (met.edits and not practice.MISUSED.search(piece.telling))
+    was_mended = met.edits and not practice.MISUSED.search(piece.telling)
+    if is_placed:
+        was_mended = met.edits or not _wraps(met.passed, piece.text)
     then = "" if was_mended or not _is_other_call(met.passed, piece) else met.passed
     call = then or ("" if is_placed else _find_most_similar(piece, worked))
     return "what worked: `%s`" % shorten_command(call) if call else "", shorten_command(then)
+
+
+def _wraps(call: str, failed: str) -> bool:
+    """Tell whether a call runs a failed one in another place, such as `uv run pytest`."""
+    calls, own = (remedies.split_calls(text) for text in (call, failed))
+    return any(other.endswith(" " + mine) for other in calls for mine in own)
 
 
 def _is_other_call(call: str, failed: Piece) -> bool:
@@ -242,17 +250,20 @@ def _is_other_call(call: str, failed: Piece) -> bool:
     """
     judged = remedies.parse_command(failed.text, True)
     mine, other = (
-        set(map(_mask_arguments, remedies.split_calls(text))) for text in (failed.text, call)
+        set(map(_mask_arguments, remedies.split_calls(commandline.unquote_remote(text))))
+        for text in (failed.text, call)
     )
     moved = {line for line in mine if line.startswith("cd ")}
     if judged is None or not call or moved <= other <= mine:
         return False
+    # the program that speaks is not what it complains of
+    complaint = failed.telling.partition(": ")[2] or failed.telling
     ran, then, said = (
         {word.strip("\"'`,.;:!?()[]{}<>…") for word in text.split()}
-        for text in (failed.text, call, failed.telling)
+        for text in (failed.text, call, complaint)
     )
     wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
-    return not wrong & then
+    return not (wrong & then) - tokeniser.STOP
 
 
 def _find_working(steps: Iterable[tuple[int, Piece]]) -> Worked:
@@ -292,13 +303,13 @@ def _mask_arguments(call: str) -> str:
 
 
 def shorten_command(command: str) -> str:
-    """Return a call on one line, long quoted texts cut."""
-    return clip_at_word(
-        _QUOTED.sub(
-            lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)
-        ),
-        COMMAND,
-    )
+    """Return a call on one line, long quoted texts cut but those that are commands."""
+    line = one_line(command)
+    if commandline.unquote_remote(line) == line:
+        line = _QUOTED.sub(
+            lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], line
+        )
+    return clip_at_word(line, COMMAND)
 
 
 def _find_changes(past: PastSession) -> Iterable[Row]:

@@ -80,6 +80,12 @@ _HEREDOC = re.compile(
     r"<<-?\s{0,20}(['\"]?)(\w{1,80})(?!\w)\1([^\n]{0,1000})\n.*?(?:^[ \t]*\2[ \t]*$|\Z)",
     re.S | re.M,
 )
+# a command that another shell gets, in quotes
+_REMOTE = re.compile(
+    r"\b(ssh(?:\s{1,9}-\S{1,80}){0,4}\s{1,9}\S{1,200}|(?:ba|da|z)?sh\s{1,9}-l?c)\s{1,9}"
+    r"""(?:'([^']{1,4000})(?:'|\Z)|"((?:[^"\\]|\\.){1,4000})(?:"|\Z))""",
+    re.S,
+)
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
 # runners of scripts in any language, and of a package's
@@ -121,6 +127,11 @@ def split_steps(command: str) -> list[tuple[str, str]]:
             pieces.append(piece[0])
     steps.append((join, "".join(pieces).strip()))
     return [(join, part) for join, part in steps if part and not part.startswith("#")]
+
+
+def unquote_remote(command: str) -> str:
+    """Return a shell line with what `ssh HOST` and `sh -c` get without its quotes."""
+    return _REMOTE.sub(lambda match: match[1] + " " + (match[2] or match[3]), command)
 
 
 def split_commands(command: str) -> list[str]:

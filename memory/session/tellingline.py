@@ -100,6 +100,7 @@ _CLAIM_PHRASES = ("not equal", "timed out", "could not", "did not", "not found",
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
+_LOG = r"(?:\S{1,40} ){0,3}\W?(?:INFO|DEBUG|TRACE)\b"  # how a line of a log begins
 # `at run (src/app.ts:3:5)`, and lines that quote code or close the output
 _JEST_PLACE = (
     r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
@@ -303,7 +304,12 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"^(?:error(?:\[(?P<rule>E\d+)\])?: (?P<said>.+)\n(?:.*\n){0,2}?|(?P<old>\S.+)\n)"
         r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
     ),
-    Runner("gradle's tests", TEST, "", r"^(?P<rule>\S.* > .+) FAILED\n\s+(?P<said>\S.+)"),
+    Runner(
+        "gradle's tests",
+        TEST,
+        "",
+        r"^(?P<rule>\S[^\n>]{0,200} > [^\n]{1,200}) FAILED\n\s{1,20}(?P<said>\S.*)",
+    ),
     Runner(
         "gradle",
         BUILD,
@@ -448,7 +454,8 @@ def _find_error_lines(text: str, most: int) -> list[str]:
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
     chosen = _find_exception(lines, "Traceback (most" in text)
-    chosen = chosen or [line for line in lines if has_error(line)] or lines
+    chosen = chosen or [line for line in lines if has_error(line)]
+    chosen = chosen or [line for line in lines if not re.match(_LOG, line)] or lines[-1:]
     chosen = chosen or [line for line in every if re.match(_PACKAGE, line)] or every[-1:]
     return [
         line.strip() if is_trailer(line) else re.sub(_PROGRAM, "", line.strip())

@@ -117,6 +117,41 @@ def test_a_call_that_worked_before_in_that_session_helps_where_none_did_after(pl
             "docker compose up -d",
         ),
         ("psql app", "psql: error: no server listens on that socket", "docker exec db psql app"),
+        (
+            "pytest tests -q",
+            "tests/conftest.py:3: ModuleNotFoundError: No module named 'shop'",
+            "uv run pytest tests -q",
+        ),
+        (
+            "docker exec db psql -U postgres -c x",
+            'psql: error: the server knows no role "postgres"',
+            "docker exec db psql -U shop -c x",
+        ),
+        (
+            "alembic upgrade head",
+            "FAILED: No 'script_location' key found in the configuration file",
+            "alembic -c db/alembic.ini upgrade head",
+        ),
+        (
+            "ssh box 'cd /srv && acme migrate carts of the shop in two steps'",
+            "the pooler of the database refused the parameter",
+            "ssh box 'cd /srv && acme --direct migrate carts of the shop in two steps'",
+        ),
+        (
+            "redis-cli -p 6379 llen jobs",
+            "the server wants a name and a word first",
+            "docker exec kv sh -c 'redis-cli --user shop llen jobs'",
+        ),
+        (
+            "npm --prefix web run test",
+            "this folder is not compatible with your version of npm",
+            "pnpm --dir web vitest run",
+        ),
+        (
+            "ci/build --dev && adb install app.apk",
+            "the signatures of both packages do not match",
+            "ci/build --dev --suffix .dev && adb install app.apk",
+        ),
     ],
 )
 def test_the_remedy_may_be_another_program_with_the_same_aim(place, derived, failed, why, worked):
@@ -131,6 +166,12 @@ def test_another_program_that_passed_after_an_edit_is_no_remedy(place, derived):
     why = "assertion of the total: expected seven, received eight"
     held(place, "a", "- ✗ `npm test` → exit 1: " + why, "- edited `a.js`", "- ✓ `pnpm test`")
     assert derived(keys_of(why, "npm test")[0]) is None
+
+
+def test_another_program_with_few_of_the_words_is_no_remedy(place, derived):
+    why = "the broker of the queue is away"
+    held(place, "a", "- ✗ `acme drain --queue jobs` → exit 1: " + why, "- ✓ `make lint jobs`")
+    assert derived(keys_of(why, "acme drain --queue jobs")[0]) is None
 
 
 @pytest.mark.parametrize(

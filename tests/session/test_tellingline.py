@@ -367,6 +367,8 @@ ESLINT = """\
             "ValueError: bad value",
         ),
         ("x", "something odd\nhappened", "something odd"),
+        ("x", "INFO  cli] adapter hci0\n(no output for 120 s)", "(no output for 120 s)"),
+        ("x", "12:03:01 INFO one\n12:03:02 DEBUG two", "12:03:02 DEBUG two"),
     ],
 )
 def test_each_runner_says_what_is_wrong_in_its_own_way(command, output, first):
