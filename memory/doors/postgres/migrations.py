@@ -1,9 +1,8 @@
 """The tables of an organisation's index in PostgreSQL, made and changed by numbered migrations.
 
-Their statements stand in schema/, a file for each.  Each runs in a transaction of its own under an
-advisory lock, so that two machines that set up one database do it once.  A published migration is
-never changed: another one is added.  A schema with a higher number is a newer dayleaf's, and left
-alone.
+Each runs in a transaction of its own under an advisory lock, so that two machines that set up one
+database do it once.  A published migration is never changed: another one is added.  A schema with a
+higher number is a newer dayleaf's, and left alone.
 
     workspace  one row a workspace; documents and length (terms) make N and the mean of BM25
     member     which role may read which workspace; `dayleaf.admit(role, workspace)` adds a row
@@ -35,16 +34,13 @@ PARTITIONS = 16
 # tables with row-level security, and their column of workspaces
 _SECURED = (
     ("workspace", "id"),
-    *((table, "workspace") for table in ("record", "document", "term", "member")),
+    *((table, "workspace") for table in ("record", "document", "term", "member", "chunk")),
 )
 
 
-def _read_schema(name: str) -> str:
-    return (Path(__file__).parent / "schema" / (name + ".sql")).read_text(encoding="utf-8")
-
-
 def _first_statements() -> list[str]:
-    found = [_read_schema("1-tables")]
+    schema = Path(__file__).parent / "schema" / "tables.sql"
+    found = [schema.read_text(encoding="utf-8")]
     for n in range(PARTITIONS):
         name = "dayleaf.document_%d" % n
         found += [
@@ -53,8 +49,8 @@ def _first_statements() -> list[str]:
             "CREATE INDEX ON %s USING gin (words)" % name,
             "CREATE INDEX ON %s (workspace)" % name,
             "CREATE INDEX ON %s (record)" % name,
-            "CREATE INDEX ON %s (id)" % name,
-            "ALTER TABLE %s ALTER words SET STORAGE EXTERNAL" % name,
+            # the terms of 16 partitions take planning longer to read than they tell
+            "ALTER TABLE %s ALTER words SET STORAGE EXTERNAL, ALTER words SET STATISTICS 0" % name,
             "ALTER TABLE %s ENABLE ROW LEVEL SECURITY" % name,
         ]
     for table, column in _SECURED:
@@ -63,15 +59,12 @@ def _first_statements() -> list[str]:
             "CREATE POLICY readers ON dayleaf.%s FOR SELECT USING (%s = ANY ((SELECT "
             "dayleaf.allowed())::int[]))" % (table, column),
         ]
-    return found
+    return [*found, "ALTER TABLE dayleaf.document ALTER words SET STATISTICS 0"]
 
 
-MIGRATIONS = (
-    _first_statements,
-    lambda: [_read_schema("2-vectors")],
-    lambda: [_read_schema("3-reading")],
-)
-NEWEST = len(MIGRATIONS)
+FIRST = 3  # number of the first migration that was published
+MIGRATIONS = (_first_statements,)
+NEWEST = FIRST + len(MIGRATIONS) - 1
 
 
 def read_version(connection: Any) -> int:
@@ -93,6 +86,11 @@ def require_newest(found: int) -> None:
         raise StoreError(
             "the database holds no dayleaf index; `dayleaf index --backend postgres` makes one"
         )
+    if found < FIRST:
+        raise StoreError(
+            "the database has schema %d, which no release made; drop it (`DROP SCHEMA dayleaf "
+            "CASCADE`), then `dayleaf index --backend postgres` makes it anew" % found
+        )
     if found < NEWEST:
         raise StoreError(
             "the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres` "
@@ -110,7 +108,7 @@ def migrate(connection: Any) -> int:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
             found = read_version(connection)
-            if found >= NEWEST:
+            if found >= NEWEST or 0 < found < FIRST:
                 require_newest(found)
                 return ran
             connection.execute("CREATE SCHEMA IF NOT EXISTS dayleaf")
@@ -118,7 +116,8 @@ def migrate(connection: Any) -> int:
                 "CREATE TABLE IF NOT EXISTS dayleaf.migration ("
                 "number int PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())"
             )
-            for statement in MIGRATIONS[found]():
+            number = max(found + 1, FIRST)
+            for statement in MIGRATIONS[number - FIRST]():
                 connection.execute(statement)
-            connection.execute("INSERT INTO dayleaf.migration (number) VALUES (%s)", (found + 1,))
+            connection.execute("INSERT INTO dayleaf.migration (number) VALUES (%s)", (number,))
         ran += 1
