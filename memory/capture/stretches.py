@@ -381,12 +381,17 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the instant up to which checkpoints cover the session, or ""."""
+        """Return the instant up to which records, also former ones, tell, or ""."""
         if self.began is None:
             return ""
+        since = clock.day(self.began - clock.DAY)
+        ends = [""]
+        for folder in ("checkpoints", "conversations"):
+            for path in (folder, "archive/" + folder):
+                heads = self.heads.list_since(path, since)
+                ends += [head.until for head in heads if head.session == self.session]
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
-        heads = self.checkpoints_since(clock.day(self.began - clock.DAY))
-        return max((head.until for head in heads if head.until < latest), default="")
+        return max((end for end in ends if end < latest), default="")
 
     def write(self, trigger: str) -> str:
         """Write the stretch's checkpoint and return its name, "" for none."""
@@ -406,6 +411,8 @@ class Capture:
             state.talk = conversationfile.GONE  # the conversation alone was forgotten
         if not state.name:
             self._adopt_twin()
+        if not files.exists(state.path):  # else a conversation alone would count as told
+            progress.save(CaptureState(state.path, since=state.since), synced=True)
         talk = self._update_conversation()
         write = self._update_checkpoint if state.name else self._add_checkpoint
         name = write(trigger, talk)
