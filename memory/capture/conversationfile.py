@@ -46,16 +46,6 @@ def update_file(
     return _continue_file(keeper, state, text)
 
 
-def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
-    """Tell whether a person forgot the session of a state."""
-    known = state.talk.startswith("p/") and files.exists(place.path(state.talk))
-    if known or not files.is_folder(place.private + "/archive"):
-        return False
-    from memory.store import conversations
-
-    return conversations.was_forgotten(place, session)
-
-
 def is_unedited(place: Place, talk: str) -> bool:
     """Tell whether a conversation is as dayleaf wrote it.  talk: its name."""
     try:

@@ -219,8 +219,8 @@ def serialize_facts(facts: Facts) -> dict[str, Any]:
     return value
 
 
-def save(state: CaptureState) -> None:
-    """Write a state, without fsync: a torn state only costs another reading."""
+def save(state: CaptureState, synced: bool = False) -> None:
+    """Write a state; a torn one only costs another reading."""
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
     rest = {
         "spans": state.spans,
@@ -232,7 +232,7 @@ def save(state: CaptureState) -> None:
         "private": state.private,
     }
     text = _dump(head) + "\n" + _dump(rest) + "\n"
-    files.replace(state.path, text.encode("ascii"), synced=False)
+    files.replace(state.path, text.encode("ascii"), synced=synced)
 
 
 def forget_texts(state: CaptureState) -> None:

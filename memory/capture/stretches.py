@@ -26,7 +26,7 @@ from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
-from memory.store import redactor, store, writer
+from memory.store import conversations, redactor, store, writer
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
@@ -113,8 +113,10 @@ class Capture:
 
     def _is_forgotten(self) -> bool:
         """Tell whether a person forgot all records of the session."""
-        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
-        return forgotten and not self.checkpoints_since("")
+        place, talk = self.place, self.state.talk
+        if talk.startswith("p/") and files.exists(place.path(talk)):
+            return False
+        return conversations.was_forgotten(place, self.session) and not self.checkpoints_since("")
 
     def ends(self) -> bool:
         """Tell whether the stretch ends at the end of what was read."""
@@ -381,31 +383,33 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the instant up to which checkpoints cover the session, or ""."""
+        """Return the instant up to which records, also former ones, tell, or ""."""
         if self.began is None:
             return ""
+        since = clock.day(self.began - clock.DAY)
+        ends = [conversations.find_removed_until(self.place, self.session)]
+        for folder in ("checkpoints", "conversations"):
+            for path in (folder, "archive/" + folder):
+                heads = self.heads.list_since(path, since)
+                ends += [head.until for head in heads if head.session == self.session]
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
-        heads = self.checkpoints_since(clock.day(self.began - clock.DAY))
-        return max((head.until for head in heads if head.until < latest), default="")
+        return max((end for end in ends if end < latest), default="")
 
     def write(self, trigger: str) -> str:
         """Write the stretch's checkpoint and return its name, "" for none."""
         state = self.state
         self._leave_edited_file()
-        forgotten = conversationfile.is_forgotten(self.place, state, self.session)
-        if not forgotten:
-            self._keep_wishes()
-        if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
-            if not forgotten:
-                self._keep_answer()
-                self._keep_name()
+        if self._is_forgotten():
             return ""
-        if forgotten:
-            if not self.checkpoints_since(""):
-                return ""
-            state.talk = conversationfile.GONE  # the conversation alone was forgotten
+        self._keep_wishes()
+        if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
+            self._keep_answer()
+            self._keep_name()
+            return ""
         if not state.name:
             self._adopt_twin()
+        if not files.exists(state.path):  # else a conversation alone would count as told
+            progress.save(CaptureState(state.path, since=state.since), synced=True)
         talk = self._update_conversation()
         write = self._update_checkpoint if state.name else self._add_checkpoint
         name = write(trigger, talk)

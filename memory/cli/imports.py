@@ -504,7 +504,7 @@ def _format_summary(
         (counts["new"], would + "imported"),
         (counts["updated"], would + "updated"),
         (counts["before"], "imported before"),
-        (counts["without"], "with nothing worth keeping"),
+        (counts["without"], "with nothing to keep (empty or paused)"),
         (skipped, "skipped"),
     )
     counted = ", ".join("%d %s" % part for part in parts if part[0])

@@ -220,7 +220,6 @@ def _forget_one(call: Call, id: str) -> int:
     question = "remove %s '%s' for good? type yes: " % (found.id, title)
     if hard and not call.options.yes and not ask_confirmation(question):
         raise UsageError("%s was not removed%s" % (found.id, _format_without_yes("--hard")))
-    _mark_forgotten(call, found)
     if hard:
         digests, traces = _remove_records(call, store, [found])
         value.update(removed=found.name, bytes=found.size, digests=digests)
@@ -255,12 +254,6 @@ def _find_to_forget(call: Call, store: Store, id: str) -> Record:
             return store.find_archived(id)
         except StoreError:
             raise no_such_record from None
-
-
-def _mark_forgotten(call: Call, found: Record) -> None:
-    if found.kind == conversations.KIND and found.meta.get("session"):
-        session, hard = str(found.meta["session"]), bool(call.options.hard)
-        conversations.log_forgotten(call.place, session, found.id, call.now, hard)
 
 
 def _list_staying(store: Store, gone: Record) -> tuple[list[str], list[str]]:
@@ -313,7 +306,7 @@ def _forget_session(call: Call, prefix: str) -> int:
     of = "%s of session %s" % (format_count(len(found.records), "record"), one_line(found.session))
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
-    conversations.log_forgotten(call.place, found.session, talk, call.now, hard)
+    conversations.log_forgotten(call.place, found.session, talk, call.now)
     done, traces = _forget_records(call, store, found.records, "session forgotten")
     lines.append("%s %s" % (done, of))
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
@@ -347,8 +340,6 @@ def _forget_matching(call: Call) -> int:
     of = format_count(len(found), "record")
     of += ", %d of them shared" % shared if shared else ""
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
-    for record in found:
-        _mark_forgotten(call, record)
     done, traces = _forget_records(call, store, found, "forgotten")
     lines.append("%s %s" % (done, of))
     if hard and shared:

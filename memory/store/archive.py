@@ -6,9 +6,9 @@ Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest li
      "to":"archive/plans/x.md","reason":"..."}
 
 With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links
-to it lead there.  With `"session":"…"` no file moved: a person forgot that session, whose
-conversation is `id` or "" (conversations.py).  Without paths otherwise: the record was removed for
-good.
+to it lead there.  Without paths the record was removed for good; with `"session":"…"` `from` is the
+instant up to which it told that session, or "": a person forgot all of the session, whose
+conversation is `id` or "" (conversations.py).
 
 In a repository all add lines to the end of that log, which git calls a conflict: `.gitattributes`
 beside the shared records makes git keep both sides' lines.
@@ -36,7 +36,7 @@ LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 
 class LogEntry(NamedTuple):
-    """A line of the archive's log.  session: a forgotten session's id, or ""."""
+    """A line of the archive's log.  session: of a forgotten session or a removed record, or ""."""
 
     move: Move
     reason: str

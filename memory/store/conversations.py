@@ -105,23 +105,23 @@ def find_session_records(store: Reader, start: str, archived: bool = False) -> S
 # ---- sessions that were forgotten
 
 
-def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
+def log_forgotten(place: Place, session: str, id: str, now: float) -> None:
     """Note in the archive's log that a session is forgotten.
 
-    id: of its conversation, or "".  hard: nothing of it is kept.
+    id: of its conversation, or "".
     """
     root = files.real_path(place.private)
     with writer.lock(place.home):
         files.make_folder(root + "/" + archive.FOLDER)
-        reason = archive.REMOVED if hard else "session forgotten"
-        archive.log(root, archive.Move(id, "", ""), reason, now, writer.file_mode(PRIVATE), session)
+        move, mode = archive.Move(id, "", ""), writer.file_mode(PRIVATE)
+        archive.log(root, move, "session forgotten", now, mode, session)
 
 
 def read_forgotten(root: str) -> list[str]:
     """Return the ids of a private tier's forgotten sessions."""
     found: list[tuple[str, str]] = []
     for move, reason, session in archive.read_log(root):
-        if session:
+        if session and not move.home:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
             found = [pair for pair in found if pair[1] != move.id]
@@ -131,3 +131,9 @@ def read_forgotten(root: str) -> list[str]:
 def was_forgotten(place: Place, session: str) -> bool:
     """Tell whether a session was forgotten and may not be written again."""
     return session in read_forgotten(files.real_path(place.private))
+
+
+def find_removed_until(place: Place, session: str) -> str:
+    """Return the instant up to which removed records told of a session, or ""."""
+    log = archive.read_log(files.real_path(place.private))
+    return max((row.move.home for row in log if row.session == session), default="")

@@ -35,7 +35,7 @@ from memory.core.layout import (
     is_kind_allowed,
     is_record,
 )
-from memory.core.records import HARVEST_KEY, READ_LIMIT, Record
+from memory.core.records import HARVEST_KEY, READ_LIMIT, Record, meta_text
 from memory.store import redactor, writer
 from memory.store.reader import Reader, Unreadable
 from memory.store.writer import NewRecord, file_mode, verify_written
@@ -326,18 +326,20 @@ class Store(Reader):
         return self.read(name)
 
     def remove(self, name: str) -> None:
-        """Delete a record's file.  The archive's log gets its id alone."""
+        """Delete a record's file.  The archive's log gets no text of it."""
         from memory.store import archive
 
         self.check(name)
         with self._locked(name):
             self._resolve_path(name)
             root, parts = self._split_name(name)
-            id = ""
+            id = until = session = ""
             with contextlib.suppress(StoreError):
-                id = self.read(name).id
+                record = self.read(name)
+                id, until = record.id, meta_text(record, "until")
+                session = meta_text(record, "session") if until else ""
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
-            self._log_move(name[0], archive.Move(id, "", ""), archive.REMOVED)
+            self._log_move(name[0], archive.Move(id, until, ""), archive.REMOVED, session)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.
@@ -516,11 +518,12 @@ class Store(Reader):
         self._make_folder(tier, path.rpartition("/")[0])
         archive.move_file(source, path, file_mode(tier))
 
-    def _log_move(self, tier: str, move: Move, reason: str) -> None:
+    def _log_move(self, tier: str, move: Move, reason: str, session: str = "") -> None:
         from memory.store import archive
 
         self._make_folder(tier, self.roots[tier] + "/" + archive.FOLDER)
-        archive.log(self.roots[tier], move, self.cleaned(reason), self.now, file_mode(tier))
+        root, mode = self.roots[tier], file_mode(tier)
+        archive.log(root, move, self.cleaned(reason), self.now, mode, session)
 
     def _report_change(self, name: str) -> None:
         if name[:1] == SHARED:

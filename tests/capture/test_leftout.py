@@ -84,6 +84,15 @@ def test_a_session_of_a_pause_is_not_captured_after_it(opened, ok, place, way):
     assert "Kestrel" not in later.kept() and "pump fixed" in later.talk()
 
 
+def test_an_import_does_not_call_a_session_of_a_pause_worthless(opened, ok):
+    """It says that one of which it writes nothing may have been paused."""
+    ok("push", "off", "mine")
+    rested(opened("paused").start().turn("rename Kestrel", "Kestrel renamed").hook("SessionEnd"))
+    ok("push", "on", "mine")
+    said = "1 session: 1 with nothing to keep (empty or paused)\n"
+    assert ok("import", "transcripts") == said
+
+
 def test_a_pause_amid_a_session_leaves_out_its_turns_alone(opened, ok):
     """What was said before and after it is kept, also where all of it is read again."""
     session = opened("one").start().turn("fix the pump", "pump fixed")

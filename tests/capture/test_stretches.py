@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from harness.session import DATA, Session, big, secret_of, section, serve, starting, work
 
-from memory.capture import checkpointpage
-from memory.core import frontmatter
+from memory.capture import checkpointpage, stretches
+from memory.core import config, frontmatter
 from memory.health import worker
 from memory.store import store
 
@@ -482,6 +482,55 @@ def test_a_persons_edit_is_left_alone(session):
         and "last.py" in others[0].read_text()
         and "later.py" not in others[0].read_text()
     )
+
+
+def _open_store(session):
+    settings = config.load(session.place.home, session.project, session.env)
+    return store.Store(session.place, settings, session.now)
+
+
+def _name(session, path):
+    return "p/" + str(path.relative_to(session.place.private))
+
+
+@pytest.mark.parametrize("kept", ["archive", "conversation"])
+def test_a_checkpoint_that_is_gone_stays_so_without_the_state(session, kept):
+    """Its archived copy tells up to when, else the conversation; what comes after is captured."""
+    work(session.ask("first")).fire("SessionEnd")
+    (path,), (talk,) = session.where(), session.talks()
+    if kept == "archive":
+        for each in (path, talk):
+            _open_store(session).archive(_name(session, each), "forgotten")
+    else:
+        path.unlink()
+    session.state.unlink()
+    assert session.fire("SessionEnd") == []
+    session.state.unlink()
+    (text,) = work(session.ask("second"), name="n").fire("SessionEnd")
+    assert "second" in session.talk() and "n0.py" in text and "m0.py" not in text
+    assert ("first" in session.talk()) is (kept == "conversation")
+
+
+def test_an_instant_of_a_wrong_clock_covers_nothing(session):
+    """Neither in a record nor in the archive's log."""
+    work(session.ask("first")).fire("SessionEnd")
+    (path,), (talk,) = session.where(), session.talks()
+    late = re.sub(r"(?m)^until: .*", "until: 2031-01-01T00:00:00.000Z", path.read_text())
+    path.write_text(late)
+    _open_store(session).remove(_name(session, path))
+    talk.unlink(), session.state.unlink()
+    assert len(session.fire("SessionEnd")) == 1
+
+
+def test_a_capture_that_dies_between_both_files_is_gone_on_with(session, monkeypatch):
+    """The conversation that was written does not stand for the checkpoint that was not."""
+    work(session.ask("first"))
+    with monkeypatch.context() as patch:
+        patch.setattr(stretches.Capture, "_add_checkpoint", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            session.fire("SessionEnd")
+    assert session.talks() and not session.where()
+    assert len(session.fire("SessionEnd")) == 1 and "first" in session.talk()
 
 
 def test_incremental_capture_is_whole_capture(env, project, now, tmp_path):

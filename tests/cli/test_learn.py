@@ -15,7 +15,7 @@ from harness.command import dayleaf, on_terminal, one_line_error
 from harness.conversations import week
 from harness.session import Session, work
 
-from memory.core import files
+from memory.core import files, frontmatter
 from memory.hook import receipts
 from memory.knowledge import walls
 from memory.store import conversations
@@ -382,6 +382,20 @@ def test_forgetting_one_record_says_what_of_its_session_stays(ok, session):
     )
 
 
+@pytest.fixture
+def captured(env, project, now) -> Session:
+    """A session that was captured, of a quokka."""
+    session = Session(env, project, now)
+    work(session.ask("Add the quokka login in src/a.py")).say("The quokka has a login.")
+    session.fire("SessionEnd")
+    return session
+
+
+def _lose_state(session, lost):
+    if lost:
+        session.state.unlink()
+
+
 def test_a_session_is_forgotten_as_a_whole_once_a_person_says_yes(run, ok, session, place):
     """It is shown first; without a yes all stays; the learning that came of it stays and is named;
     it can be brought back.
@@ -426,11 +440,30 @@ def test_a_session_is_removed_for_good_with_what_the_archive_has_of_it(ok, sessi
     assert conversations.was_forgotten(place, session)
 
 
-def test_a_conversation_that_was_forgotten_alone_is_not_written_again(ok, session, place):
-    """By its id as by its session, in the archive or for good."""
-    ok("forget", "c-7a1c0001", "--hard", "--yes")
-    assert conversations.was_forgotten(place, session)
-    assert json.loads(ok("recall", "--kind", "checkpoint", "--json", "--session", session))["hits"]
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("hard", [[], ["--hard", "--yes"]], ids=str)
+def test_a_conversation_that_was_forgotten_alone_is_not_written_again(captured, ok, hard, lost):
+    """In the archive or for good; checkpoints go on."""
+    (talk,) = captured.talks()
+    ok("forget", str(frontmatter.parse(talk.read_bytes()).meta["id"]), *hard)
+    _lose_state(captured, lost)
+    work(captured.ask("and the numbat export"), name="o").fire("SessionEnd")
+    assert len(captured.files()) == 2 and captured.talks() == []
+    assert not conversations.was_forgotten(captured.place, captured.name)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("hard", [[], ["--hard"]], ids=str)
+@pytest.mark.parametrize("words", [["--mentions", "quokka"], ["--day", "2026-11-21"]], ids=str)
+def test_a_session_goes_on_after_what_it_said_was_forgotten(captured, ok, words, hard, lost):
+    """Its later words are captured, and the earlier ones stay away, whatever is left of it."""
+    said = json.loads(ok("forget", *words, *hard, "--yes", "--json"))["forgotten"]
+    assert len(said) == 2 and captured.files() == captured.talks() == []
+    _lose_state(captured, lost)
+    work(captured.ask("and the numbat export"), name="o").fire("SessionEnd")
+    (text,) = captured.files()
+    told = text + "".join(path.read_text() for path in captured.talks())
+    assert "numbat" in told and "quokka" not in told
 
 
 def test_a_session_is_asked_for_on_a_terminal(env, project, session, place):
@@ -533,15 +566,6 @@ def test_a_no_is_not_answered_with_what_a_yes_needs(env, project, place):
         status, shown = on_terminal(words, env, project, ["n"])
         assert status == 2 and "nothing was forgotten" in shown or "was not removed" in shown
         assert "in a terminal" not in shown
-
-
-def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session, place):
-    """As one that was named by itself."""
-    assert (
-        "c-7a1c0001"
-        in json.loads(ok("forget", "--day", "2026-01-23", "--hard", "--yes", "--json"))["forgotten"]
-    )
-    assert conversations.was_forgotten(place, session)
 
 
 def test_what_a_session_learns_waits_until_a_person_or_another_session_says_so(ok, handled):
