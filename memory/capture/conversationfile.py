@@ -1,7 +1,8 @@
 """The conversation of a session: one file, rewritten from the present stretch on as it goes on.
 
 The text before the stretch stays byte for byte.  A file that a person edited (its text has another
-hash than `written`) is left alone from then on, and a deleted file stays deleted.
+hash than `written`) is left alone from then on, and a deleted file stays deleted; a moved one goes
+on where it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record, meta_text
-from memory.store import writer
+from memory.store import conversations, writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
@@ -33,10 +34,12 @@ def update_file(
     named: the conversation's id in the session's checkpoints, or "".
     Raises OSError, StoreError.
     """
-    if not settings["capture.conversations"] or state.talk == GONE:
+    if not settings["capture.conversations"]:
         return ""
-    if named and not state.talk:
-        state.talk = GONE
+    lost = named and not state.talk
+    if lost or state.talk[:2] == "p/" and not files.exists(keeper.place.path(state.talk)):
+        _follow_file(keeper, state, session, named)
+    if state.talk == GONE:
         return ""
     text = conversationpage.render(state.facts.all_turns, state.day).strip("\n")
     if not text and not state.retold:
@@ -71,6 +74,20 @@ def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> No
         state.talk = names[-1]
         if state.since:  # else all of it is told again
             state.base = len([*conversationpage.split_sections(_read_body(place, state.talk))])
+
+
+def _follow_file(keeper: Store, state: CaptureState, session: str, named: str) -> None:
+    """Go on where a person moved the file to, nowhere if they deleted it."""
+    found = [
+        record.name
+        for record in conversations.find_by_session(keeper, session)
+        if record.kind == KIND
+        and (record.id == named or len(record.body.strip("\n")) == state.length)
+    ]
+    if found and not state.talk:
+        resume_newest(keeper.place, state, found)
+    else:
+        state.talk = found[0] if found else GONE
 
 
 def _read_body(place: Place, name: str) -> str:
@@ -170,12 +187,8 @@ def take_first_turns(body: str, number: int) -> str:
 
 
 def _continue_file(keeper: Store, state: CaptureState, text: str) -> str:
-    path = keeper.place.path(state.talk)
     try:
-        old = files.read(path, 64 << 20)
-    except FileNotFoundError:
-        state.talk = GONE
-        return ""
+        old = files.read(keeper.place.path(state.talk), 64 << 20)
     except OSError:  # no file of ours; the checkpoint is written all the same
         return ""
     page = frontmatter.parse(old)

@@ -118,6 +118,38 @@ def test_a_conversation_that_a_person_deleted_stays_deleted(session, lost):
     assert session.talks() == []
 
 
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("target", ["2026-11-21/mine.md", "2020-01-01/old.md", "keep.md"])
+def test_a_conversation_that_a_person_moved_goes_on_where_it_stands(session, target, lost):
+    """Under another name, in another day's folder, or in none, whether the state is lost or not."""
+    work(session.ask("first")).fire("Stop")
+    (path,) = session.talks()
+    moved = path.parents[1] / target
+    moved.parent.mkdir(exist_ok=True)
+    path.rename(moved)
+    if lost:
+        session.state.unlink()
+    for request in ("second", "third"):
+        work(session.ask(request)).fire("SessionEnd")
+    page = frontmatter.parse(moved.read_bytes())
+    told = [turn.request for turn in conversationpage.parse(page.body)]
+    assert told == ["first", "second", "third"] and set(session.talks()) <= {moved}
+
+
+def test_of_a_long_sessions_files_the_moved_one_goes_on(session, monkeypatch):
+    """The earlier one stays as it is."""
+    monkeypatch.setattr(conversationfile, "MOST", 10)
+    work(session.ask("first")).fire("PreCompact")
+    (first,) = session.talks()
+    work(session.ask("second")).fire("Stop")
+    (second,) = set(session.talks()) - {first}
+    before, moved = first.read_bytes(), second.with_name("000000-mine.md")
+    second.rename(moved)
+    work(session.ask("third")).fire("SessionEnd")
+    assert first.read_bytes() == before and set(session.talks()) == {first, moved}
+    assert "third" in moved.read_text()
+
+
 def test_a_lost_state_tells_nothing_twice(session):
     """What the file holds stays, and what came since is put behind it."""
     work(session.ask("first")).fire("SessionEnd")
