@@ -24,7 +24,7 @@ from memory.core.layout import (
 )
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.tokeniser import compose
-from memory.core.walk import NOTE_ENDS, PRIVATE_ONLY, Listing
+from memory.core.walk import NOTE_ENDS, PRIVATE_ONLY, Listing, walk_entries
 from memory.store import writer
 
 TYPE_CHECKING = False
@@ -298,14 +298,25 @@ class Reader:
         return archive.successors(self.roots.items())
 
     def away(self) -> dict[str, tuple[str, Move]]:
-        """Return (tier, latest move) of each archived record, by id."""
+        """Return (tier, latest move) of each archived record, by id.
+
+        A file that the log does not know belongs where it lies below the archive.
+        """
         from memory.store import archive
 
-        return {
-            id: (letter, move)
-            for letter, root in reversed(list(self.roots.items()))
-            for id, move in archive.read_archived(root).items()
-        }
+        found: dict[str, tuple[str, Move]] = {}
+        for letter, root in reversed(list(self.roots.items())):
+            found.update((id, (letter, m)) for id, m in archive.read_archived(root).items())
+            known = {text for move, *_ in archive.read_log(root) for text in move}
+            for name, *_ in walk_entries(root + "/archive") if letter != ADDED else ():
+                away = "archive/" + name
+                if away not in known and name.endswith(".md"):
+                    with contextlib.suppress(StoreError):
+                        record = self.read(letter + "/" + away)
+                        home = name if "/" in name else FOLDERS[record.kind] + "/" + name
+                        if record.id not in known:
+                            found[record.id] = letter, archive.Move(record.id, home, away)
+        return found
 
     def left(self) -> dict[str, str]:
         """Return each archived record's former path below its tier, by id."""

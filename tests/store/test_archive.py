@@ -68,21 +68,43 @@ def test_what_was_never_archived_is_not_restored(store, place):
     assert store.restore(record.id) == record
 
 
+def test_a_file_without_its_line_in_the_log_is_restored(store, place):
+    """The log is lost or torn, or a person moved the file there; it goes where its folder or its
+    kind belongs.
+    """
+    record = store.add("checkpoint", "Torn line", "body")
+    store.archive(record.name, "r")
+    Path(place.private, "archive", "log.jsonl").unlink()
+    write(place, "p/archive/by-hand.md", "---\nid: r-1\nkind: rule\n---\n# By hand\n")
+    assert store.restore(record.id) == record
+    assert store.find_archived("By hand").id == "r-1"
+    assert store.restore("r-1").name == "p/rules/by-hand.md" and not store.away()
+
+
+def test_a_second_copy_in_the_archive_is_no_record_of_its_own(store, place):
+    """The log knows its id."""
+    record = store.add("learning", "T", "body")
+    data = store.raw(store.archive(record.name, "r"))
+    store.restore(record.id)
+    write(place, "p/archive/learnings/copy.md", data.decode())
+    assert not store.away()
+
+
 def test_a_planted_log_restores_nothing_outside(store, place):
     """A repository's archive log cannot make restore read or write elsewhere."""
-    write(place, "s/archive/learnings/x.md", "# X\n")
+    write(place, "s/archive/learnings/y.md", "# Y\n")
     for home, away in (
-        ("../../evil.md", "archive/learnings/x.md"),
+        ("../../evil.md", "archive/learnings/y.md"),
         ("learnings/x.md", "archive/../../../secret.md"),
-        ("config.json", "archive/learnings/x.md"),
-        (".git/hooks/x.md", "archive/learnings/x.md"),
+        ("config.json", "archive/learnings/y.md"),
+        (".git/hooks/x.md", "archive/learnings/y.md"),
     ):
         Path(place.shared, "archive", "log.jsonl").write_text(
             json.dumps({"v": 1, "id": "x", "from": home, "to": away}) + "\n"
         )
         with pytest.raises(StoreError):
             store.restore("x")
-    assert Path(place.shared, "archive", "learnings", "x.md").exists() and os.listdir(
+    assert Path(place.shared, "archive", "learnings", "y.md").exists() and os.listdir(
         place.shared
     ) == ["archive"]
 
