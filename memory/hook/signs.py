@@ -138,7 +138,7 @@ def format_notices(place: Place, settings: Config, event: Event, now: float) -> 
         )
     lines += foreign_runtime_notice(place, event)
     lines += notes_offer_notice(place, settings, event)
-    lines += runtime_notice(place, settings, event)
+    lines += unwritable_notice(place) or runtime_notice(place, settings, event)
     lines += release_notice(place, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
@@ -248,6 +248,16 @@ def notes_offer_notice(place: Place, settings: Config, event: Event) -> list[str
     ]
 
 
+def unwritable_notice(place: Place) -> list[str]:
+    """Return a line on a folder that nothing can be written into."""
+    for path in (place.cache, place.private):
+        while not files.exists(path) and path.strip("/"):
+            path = path.rpartition("/")[0]
+        if not files.posix.access(path + "/.", files.posix.W_OK):
+            return ["%s cannot be written, so nothing is kept; mend it or set DAYLEAF_HOME" % path]
+    return []
+
+
 def runtime_notice(place: Place, settings: Config, event: Event) -> list[str]:
     """Return lines on the runtime: being set up, failed, or ready once."""
     root = layout.plugin_folder()
@@ -269,11 +279,6 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> list[str]:
             "the runtime could not be set up: %s; '%s/install.sh' --runtime tries again"
             % (last[12:312], root)
         ]
-    path = place.home
-    while not files.exists(path) and path.strip("/"):
-        path = path.rpartition("/")[0]
-    if not files.is_folder(path):
-        return ["%s is no directory, so nothing is kept; set HOME or DAYLEAF_HOME" % path]
     return [
         "recall and distill are being set up in the background; sessions are recorded meanwhile"
     ]

@@ -9,7 +9,7 @@ from harness import vault, worked
 from harness.hook import ROOT, fire, harmless, payload
 from harness.repository import received
 
-from memory.core import boundary, clock, config, layout
+from memory.core import boundary, clock, config, files, layout
 from memory.health import worker
 from memory.hook import announcements, signs
 from memory.index import builder
@@ -92,7 +92,21 @@ def test_a_home_that_is_no_directory_promises_nothing(place, env, now, tmp_path)
     [line] = signs.format_notices(
         lost, config.load(lost.home, place.root, env), {}, now
     ).splitlines()
-    assert line.startswith("dayleaf: %s is no directory, so nothing is kept" % (tmp_path / "file"))
+    assert line.startswith("dayleaf: %s cannot be written, so" % (tmp_path / "file"))
+
+
+@pytest.mark.parametrize("part", ["cache", "private"])
+def test_a_folder_that_cannot_be_written_is_named_at_every_start(
+    place, env, now, monkeypatch, part
+):
+    """Nothing else could tell it: what failed is written down there."""
+    Path(getattr(place, part)).mkdir(parents=True)
+    monkeypatch.setattr(
+        files.posix, "access", lambda path, mode: path != getattr(place, part) + "/."
+    )
+    for _ in range(2):
+        (line,) = heard(place, env, now)
+        assert line.startswith("dayleaf: %s cannot be written, so" % getattr(place, part))
 
 
 def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(place, env, now):
