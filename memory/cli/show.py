@@ -384,7 +384,7 @@ def format_counts(counts: ledger.Counts, now: float) -> str:
     if counts.again:
         parts.append("learned again %s" % format_count(counts.again, "time"))
     if counts.last:
-        parts.append("last %s ago" % format_age(now - counts.last))
+        parts.append("last %s ago" % format_age(max(0.0, now - counts.last)))
     return ", ".join(parts)
 
 

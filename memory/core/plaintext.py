@@ -97,7 +97,9 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return an age as text, such as `5m`, `12d` or `2y`."""
+    """Return an age as text, such as `5m`, `12d`, `2y`, or `-2y` of a wrong clock."""
+    if seconds < -clock.DAY:
+        return "-" + format_age(-seconds)
     for size, unit in (
         (365 * clock.DAY, "y"),
         (60 * clock.DAY, "mo"),

@@ -135,7 +135,8 @@ def collect_work(
 
     workspace: "" for the present one, a name, or `all`. Raises UsageError.
     """
-    places, end = lookup.find_workspaces(place, workspace), float("inf") if until is None else until
+    # what is dated later is of a wrong clock
+    places, end = lookup.find_workspaces(place, workspace), until or now + clock.DAY
     spaces = []
     for other in places:
         work = _collect_workspace(Store(other, settings, now), since, end, offset)

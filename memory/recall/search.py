@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
@@ -249,6 +250,8 @@ class _Search:
         )
         if period != timewords.OPEN:
             self._list_for_bare_question(QueryTerms(rest, self.shelves, False), period)
+        if self.query.until is None and (self.query.since or self.now) < self.now:
+            self.query = self.query._replace(until=self.now + clock.DAY)
         hits, gaps = self._find_hits()
         if not self.query.text and clock.parse(asked.text) is not None:
             hits = _put_first(self._find_titled(asked), hits)
@@ -613,14 +616,19 @@ class _Search:
 
     def _list_newest(self) -> list[Hit]:
         pool: list[look.Candidate] = []
+        late = self.now + clock.DAY  # what is dated later is of a wrong clock, and comes last
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
+            ahead = [*takewhile(lambda n: shelf.backend.doc(n).created > late, numbers)]
+            numbers = numbers[len(ahead) :] + ahead
             apart = bool(self.query.kinds or self.query.session)
             taken = self._read_candidates(shelf, numbers, self.limit, apart)
             pool += taken
             if len(taken) == self.limit and not self._needs_files():
                 self.unread += self._count_unread(shelf.backend, numbers, apart)
-        pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
+        pool.sort(
+            key=lambda c: (c.record.created > late, -c.record.created, c.record.id, c.record.name)
+        )
         hits = []
         for c in pool:
             score = rank.score_recency(self.now, c.record.created)

@@ -290,7 +290,10 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
         )
         answers = ["", *filter(None, lines)]
         sessions.setdefault(_find_session(record), (record, one_line(answers[-1])))
-    latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
+    latest = sorted(
+        sessions.values(),
+        key=lambda each: (handoffs.is_ahead(each[0], now), -each[0].created, each[0].id),
+    )[:LATEST]
     return Glance(
         workspace=place.key,
         branch=read_branch(place.git),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,18 @@ def test_a_session_that_is_open_over_midnight_is_told_on_both_days(title, run, p
     assert lines("--since", "2026-11-21") == today
     assert lines("--since", "2026-11-20") == today + yesterday
     assert lines("--since", "2026-11-20", "--until", "2026-11-20T19:30") == yesterday
+
+
+def test_work_that_a_wrong_clock_dated_ahead_is_not_told(run, place):
+    """Of a day that it names it is; the overview has it last, with its age."""
+    for name, when in (("ahead", "2099-03-01T10:00:00Z"), ("present", "2026-11-21T10:00:00Z")):
+        text = "## Outcome\n\n- Moved the %s queue into a module." % name
+        captured(place, name, text, when, session="s-" + name)
+    told = run("standup", "2026-11-01").stdout
+    assert "the present queue" in told and "the ahead queue" not in told
+    assert "the ahead queue" in run("standup", "2099-03-01", "--until", "2099-03-01").stdout
+    seen = run().stdout
+    assert re.search(r"(?s)the present queue.* -\d+y .*the ahead queue", seen)
 
 
 def test_workspaces_without_work_are_left_out(place, other, tell):

@@ -70,6 +70,26 @@ def test_time_words_filter(store, now, text, expected):
     assert ids(store, now, text) == expected
 
 
+def test_what_a_wrong_clock_dated_ahead_is_no_news(store, now):
+    """It is listed last, is of no time up to now, and is found by its words and its own time."""
+    write(
+        store,
+        "p/checkpoints/2031-03-01/100000-x.md",
+        "Ahead of jwt.",
+        id="c-ahead",
+        created="2031-03-01T10:00:00Z",
+    )
+    listed = ids(store, now)
+    assert listed[0] == "c-today" and listed[-1] == "c-ahead"
+    assert ids(store, now, limit=1) == ["c-today"]
+    assert ids(store, now, "latest checkpoints") == ["c-today", "c-yesterday", "c-ahead"]
+    for asked in ({"since": "1h"}, {"text": "since Monday"}, {"text": "jwt", "days": "1"}):
+        found = ids(store, now, **asked)
+        assert "c-today" in found and "c-ahead" not in found
+    assert ids(store, now, from_="2031-02-01") == ["c-ahead"]
+    assert "c-ahead" in ids(store, now, "ahead of jwt")
+
+
 def test_a_time_that_leaves_nothing_is_dropped_with_a_note(store, now):
     """Content first: the words may not have meant a filter. A time alone stays one."""
     found = ask(store, now, "redis yesterday")
