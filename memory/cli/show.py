@@ -13,7 +13,6 @@ from memory.core import (
     PersonsRecord,
     StoreError,
     UsageError,
-    approvals,
     clock,
     files,
     layout,
@@ -52,7 +51,8 @@ def show(call: Call) -> int:
         found = redactor.clean_record(found, call.settings, place.key)
     if call.options.outline:
         return _show_outline(call, found)
-    shown = _prepare_hit(call, hit.from_record(found, place.key, place.path(found.name)), place)
+    bare = hit.from_record(found, place.key, place.path(found.name))
+    (shown,) = hit.add_display_fields([bare], place, call.now)
     inward = _list_incoming_links(place, found, call.now)
     book = ledger.find_ledger(place, found.name)
     counts = lookup.credit_successors(place, ledger.read(book)).counts(found.id)
@@ -79,12 +79,8 @@ def _show_distant(call: Call, missing: StoreError) -> int:
     if call.options.outline:
         return _show_outline(call, known.record)
     facts = [("workspace", known.workspace), ("text", known.origin)]
-    return _print_record(call, _prepare_hit(call, known, call.place), facts, ledger.Counts())
-
-
-def _prepare_hit(call: Call, found: Hit, place: Place) -> Hit:
-    decided = approvals.read_decisions(place.home)
-    return hit.add_display_fields([found], place, decided, call.now)[0]
+    (shown,) = hit.add_display_fields([known], call.place, call.now)
+    return _print_record(call, shown, facts, ledger.Counts())
 
 
 def _print_record(

@@ -238,17 +238,15 @@ class RecallResult(NamedTuple):
     corrected: str = ""
 
 
-def add_display_fields(
-    hits: Iterable[Hit], place: Place, decided: dict[approvals.Approval, str], now: float
-) -> list[Hit]:
+def add_display_fields(hits: Iterable[Hit], place: Place, now: float) -> list[Hit]:
     """Add age, group and claims to hits.
 
-    place: where the query was asked. decided: from approvals.read_decisions. now: seconds since the
-        epoch. Claims of records from other workspaces are not checked against this one's files.
+    place: where the query was asked. now: seconds since the epoch. Claims of records from other
+        workspaces are not checked against this one's files.
     """
     from memory.project import claims
 
-    out = []
+    out, decided = [], approvals.read_decisions(place.home)
     with claims.open_checkout(place) as checkout:
         for hit in hits:
             here = hit.workspace == place.key

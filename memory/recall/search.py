@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
+from memory.core import IndexFault, UsageError, clock, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
@@ -97,7 +97,6 @@ class Searcher:
         self.shelves: dict[str, Shelf] = {}
         self.expansion = Expansion()
         self._place_tags: tuple[ContextTag, ...] | None = None
-        self._decisions: dict[approvals.Approval, str] | None = None
 
     def __enter__(self) -> Searcher:
         return self
@@ -173,11 +172,9 @@ class Searcher:
 
     def add_display_fields(self, hits: Sequence[Hit], now: float) -> tuple[Hit, ...]:
         """Return hits with age, group and claims added, unless `bare`."""
-        if self.bare:
+        if self.bare or not hits:
             return tuple(hits)
-        if self._decisions is None:
-            self._decisions = approvals.read_decisions(self.place.home)
-        return tuple(hit.add_display_fields(hits, self.place, self._decisions, now))
+        return tuple(hit.add_display_fields(hits, self.place, now))
 
     def _open_shelf(self, place: Place, now: float) -> Shelf:
         key = place.key + "/" + place.scope

@@ -135,9 +135,8 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
         "global",
         "global",
     )
-    assert hit.add_display_fields([bare], place, approvals.read_decisions(place.home), now)[
-        0
-    ] == found._replace(score=0.0, parts=(), why="", quotes=())
+    (shown,) = hit.add_display_fields([bare], place, now)
+    assert shown == found._replace(score=0.0, parts=(), why="", quotes=())
     assert found.claims == () and found.freshness == "UNKNOWN" and found.age == now - found.created
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import PersonsRecord, StoreError, UsageError, approvals, files, layout
+from memory.core import PersonsRecord, StoreError, UsageError, files, layout
 from memory.core.matches import Expansion
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import count_utf16
@@ -237,14 +237,9 @@ def how(call: Call, given: Arguments) -> ToolAnswer:
 # ---- reading one
 
 
-def _prepare_hit(call: Call, found: Hit, place: Place) -> Hit:
-    decided = approvals.read_decisions(place.home)
-    return hit.add_display_fields([found], place, decided, call.now)[0]
-
-
 def _describe_record(call: Call, record: Record, place: Place) -> dict[str, Any]:
     found = hit.from_record(record, place.key, place.path(record.name))
-    return hit.record_fields_json(_prepare_hit(call, found, place))
+    return hit.record_fields_json(*hit.add_display_fields([found], place, call.now))
 
 
 def get_record(call: Call, given: Arguments) -> ToolAnswer:
@@ -270,7 +265,7 @@ def _answer_record(
 ) -> ToolAnswer:
     record = clean_record(found.record, call.settings, place.key)
     found = found._replace(record=record, title=record.title, body=record.body)
-    shown = _prepare_hit(call, found, place)
+    (shown,) = hit.add_display_fields([found], place, call.now)
     value = {**hit.record_fields_json(shown), "merged": merged}
     value.update(_read_body(record, given.get("section", "")))
     return _clean_answer("record", value, [_format_rule(shown)] if shown.group == "rule" else [])

@@ -310,9 +310,7 @@ class Pages:
             place = Place(self.place.home, found_hit.workspace, "", "", "", "")
         found = redactor.clean_record(found, self.settings, place.key)
         found_hit = found_hit._replace(record=found, title=found.title, body=found.body)
-        shown = hit.add_display_fields(
-            [found_hit], self.place, approvals.read_decisions(place.home), self.now
-        )[0]
+        (shown,) = hit.add_display_fields([found_hit], self.place, self.now)
         tally = ledger.read(ledger.find_ledger(place, found.name))
         counts = lookup.credit_successors(place, tally).counts(found.id)
         reasons = found.meta.get("feedback")
