@@ -52,11 +52,10 @@ def update_file(
 def is_unedited(place: Place, talk: str) -> bool:
     """Tell whether a conversation is as dayleaf wrote it.  talk: its name."""
     try:
-        is_name = talk.startswith("p/")  # not GONE or NEXT
-        page = frontmatter.parse(files.read(place.path(talk), 64 << 20) if is_name else b"")
+        data = files.read(place.path(talk), 64 << 20) if talk.startswith("p/") else b""
     except OSError:
         return False
-    return page.meta.get("written") == writer.body_checksum(page.body.strip("\n"))
+    return not conversations.is_edited_file(data)
 
 
 def end_stretch(state: CaptureState) -> None:

@@ -38,7 +38,7 @@ def link(call: Call) -> int:
 
 def _read_web(store: Store, found: Iterable[Record]) -> LinkGraph:
     return relations.build_graph(
-        list(found), relations.index_archived_ids(store.left()), store.successors()
+        list(found), relations.index_archived_ids(store.away()), store.successors()
     )
 
 

@@ -49,7 +49,7 @@ def collect_link_names(store: Store, found: Sequence[Record]) -> LinkNames:
     for record in found:
         names.setdefault(record.id, []).append(record.name)
     targets = relations.NameIndex(list(map(relations.make_node, found)), store.successors())
-    return LinkNames(targets, relations.index_archived_ids(store.left()), names)
+    return LinkNames(targets, relations.index_archived_ids(store.away()), names)
 
 
 def check_all(store: Store) -> tuple[int, list[Finding]]:

@@ -16,6 +16,7 @@ from memory.core.layout import slug
 from memory.core.records import Record, parse_links
 from memory.hook import documents
 from memory.store import reader, writer
+from memory.store.archive import Move
 
 ANY: tuple[str, ...] = ()
 LIKE = 0.6  # least similarity, 0 to 1, of a name suggested for a dead link
@@ -241,14 +242,15 @@ def _score_similarity(name: str, other: str) -> float:
     return max(common, SequenceMatcher(None, name, other, autojunk=False).ratio())
 
 
-def index_archived_ids(left: Mapping[str, str]) -> dict[str, str]:
+def index_archived_ids(away: Mapping[str, tuple[str, Move]]) -> dict[str, str]:
     """Map the names of archived records to their ids.
 
     Names are the id, the path, the file's name and the title in it; a name of several records is
-    left out.  left: the former path of each record, by id.
+    left out.  away: from `Reader.away`.
     """
     names: dict[str, str] = {}
-    for id, home in left.items():
+    for id, (_, move) in away.items():
+        home = move.home
         file = home[home.rfind("/") + 1 :].replace(".md", "")
         for key in {
             documents.normalise_link(home),
@@ -256,7 +258,7 @@ def index_archived_ids(left: Mapping[str, str]) -> dict[str, str]:
             writer.bare_stem(file),
         }:
             names[key] = "" if key in names else id
-    return {**{key: id for key, id in names.items() if key and id}, **{id: id for id in left}}
+    return {**{key: id for key, id in names.items() if key and id}, **{id: id for id in away}}
 
 
 def find_archived_id(target: str, away: Mapping[str, str]) -> str:

@@ -318,10 +318,6 @@ class Reader:
                             found[record.id] = letter, archive.Move(record.id, home, away)
         return found
 
-    def left(self) -> dict[str, str]:
-        """Return each archived record's former path below its tier, by id."""
-        return {id: move.home for id, (_, move) in self.away().items()}
-
     def _find_move(self, text: str) -> tuple[str, Move]:
         away = self.away()
         found = match_ids(text, away) or list(self._match_archived_names(text, away))
@@ -350,7 +346,7 @@ class Reader:
         if (
             len(parts) < 3
             or parts[0] not in self.roots
-            or not (added or _is_folder(parts[1]))
+            or not (added or parts[1] in (*FOLDERS.values(), "archive"))
             or not name.endswith(record_suffixes(name))
             or not _is_path_below(name)
         ):
@@ -406,15 +402,6 @@ def open_beneath(root: str, parts: list[str]) -> int:
         os.close(fd)
         raise OSError(22, "not a regular file")
     return fd
-
-
-def _is_folder(name: str) -> bool:
-    """Tell whether a tier may have a folder of this name."""
-    if name in FOLDERS.values():
-        return True
-    from memory.store import archive
-
-    return name == archive.FOLDER
 
 
 SHORTEST = 4  # characters of an id in which a typo differs from another id
