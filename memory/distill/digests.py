@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from memory.core import plaintext, tokeniser
 from memory.core.records import Record, meta_text, parse_labels
@@ -97,7 +97,8 @@ class Digest:
 
     provider: its author. tokens_in, tokens_out: of the sources and of the bullets. notes: lines on
     skips, rejections and failures. calls: model calls made now, failed ones too. nearest: (id,
-    title) of the nearest records, where none answers. made: of a cached one, epoch seconds.
+    title, quote or "") of the nearest records, where none answers. made: of a cached one, epoch
+    seconds.
     """
 
     bullets: tuple[Bullet, ...]
@@ -109,7 +110,7 @@ class Digest:
     checked: CheckResult = CheckResult()
     steps: tuple[ChainStep, ...] = ()
     calls: int = 0
-    nearest: tuple[tuple[str, str], ...] = ()
+    nearest: tuple[tuple[str, str, str], ...] = ()
     made: float = field(default=0.0, compare=False)
 
 
@@ -174,7 +175,7 @@ def make_digest(
     sources: Sequence[Source],
     notes: Sequence[str],
     checked: CheckResult = CheckResult(),
-    nearest: tuple[tuple[str, str], ...] = (),
+    nearest: tuple[tuple[str, str, str], ...] = (),
 ) -> Digest:
     """Make a digest; count the tokens of its sources and bullets."""
     return Digest(
@@ -188,11 +189,17 @@ def make_digest(
     )
 
 
-def list_nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
-    """Return (id, title) of the best sources, one per session."""
+def list_nearest(
+    sources: Sequence[Source], quotes: Mapping[str, str] | None = None
+) -> tuple[tuple[str, str, str], ...]:
+    """Return (id, title, quote) of the best sources, one per session.
+
+    quotes: by id, of the sources that come first; None for no quotes.
+    """
     retold = {source.retold for source in sources}
-    own = [source for source in sources if source.id not in retold]
-    return tuple((source.id, clean(source.title)) for source in own[:NEAREST])
+    own = {source.id: source for source in sources if source.id not in retold or quotes}
+    ids = [*(quotes or own)][:NEAREST]
+    return tuple((id, clean(own[id].title), (quotes or {}).get(id, "")) for id in ids)
 
 
 def render(digest: Digest) -> str:
@@ -209,13 +216,12 @@ def render(digest: Digest) -> str:
 
 
 def format_no_answer(digest: Digest) -> str:
-    """Say that no record answers, and name the nearest ones."""
-    near = [
-        "`%s` [%s]"
-        % (fence.clean(plaintext.clip_at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
-        for id, title in digest.nearest
-    ]
-    return "The records do not answer this." + (" Nearest: %s." % ", ".join(near) if near else "")
+    """Say that no record answers, and list the nearest ones with a quote."""
+    rows = []
+    for id, title, quote in digest.nearest:
+        name = fence.clean(plaintext.clip_at_word(plaintext.one_line(title), 80)).replace("`", "'")
+        rows.append("- `%s` [%s]%s" % (name, id, ": " + plaintext.one_line(quote) if quote else ""))
+    return "\n".join(["The records do not answer this." + " Nearest:" * bool(rows), *rows])
 
 
 def format_reduction(digest: Digest) -> str:
@@ -239,5 +245,5 @@ def as_json(digest: Digest) -> dict[str, Any]:
         "checked": {**vars(digest.checked), "cut": [vars(cut) for cut in digest.checked.cut]},
         "chain": [vars(step) for step in digest.steps],
         "calls": digest.calls,
-        "nearest": [{"id": id, "title": title} for id, title in digest.nearest],
+        "nearest": [dict(zip(("id", "title", "quote"), row)) for row in digest.nearest],
     }

@@ -18,7 +18,7 @@ is short: a yes or no stays with its reason. A turn is one bullet: its request i
 lines, its record and day. The best stands first, but newer before older on the same subject, which
 is marked.
 
-Where the windows answer too little (Answered.is_answered), the nearest records are named instead.
+Where the windows answer too little (Answer.is_answered), the nearest records are quoted instead.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
 from memory.hook import windows
 from memory.hook.handles import extract_ids, names_branch
+from memory.hook.windows import split_sentences
 from memory.recall import sentences, timewords
 from memory.recall.question import names_subject, parse_times
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line
@@ -61,6 +62,7 @@ REMARK = 200  # characters of a passing remark before a tool call
 CUT = 240  # least bytes of a cut line
 OLDER = "older: "  # before the day of what a newer bullet speaks of too
 SHORT = 40  # characters of an opening sentence that needs the next one
+LEAST = 20  # characters of a sentence that tells something
 REQUEST = 60  # characters of a quoted request
 HALF, LACKING = 0.52, 4  # answered share of a question below which words are named as missing
 _REFUSAL = re.compile(r"\(%s [^()]*\)" % REFUSED)  # of a call, without the user's reason
@@ -80,7 +82,8 @@ def extract(
     )
     selection = _QuoteSelection(passages, found, 4 * max_tokens)
     if floor and not selection.answers(bool(named)):
-        return make_digest((), "extract", sources, notes, nearest=list_nearest(sources))
+        nearest = list_nearest(sources, selection.quote_sessions())
+        return make_digest((), "extract", sources, notes, nearest=nearest)
     bullets = selection.select_bullets()
     if floor and bullets and not named:
         notes += _note_missing_words(question, found, bullets)
@@ -210,6 +213,18 @@ class _QuoteSelection:
         """
         is_worth = not self.found.windows or any(quote.worth for quote in self.quotes)
         return is_worth and (is_named or self.found.is_answered)
+
+    def quote_sessions(self) -> dict[str, str]:
+        """Return the sentence nearest the question of each session, by record."""
+        best: dict[str, tuple[str, str]] = {}
+        for window in self.found.windows:
+            passage = self.passages[window.passage]
+            found = [part for row in window.text.split("\n") for part in split_sentences(row)]
+            texts = [text for text in found if len(text) > LEAST]
+            if texts and window.score:
+                text = texts[self.found.find_nearest(texts)][:CUT]
+                best.setdefault(passage.passage.session, (passage.source.id, text))
+        return dict(best.values())
 
     def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""

@@ -270,14 +270,17 @@ def test_where_no_line_is_worth_a_quote_the_nearest_is_named():
     assert not any("max-tokens" in note for note in digest.notes)
 
 
-def test_where_the_records_do_not_tell_nothing_is_quoted_and_the_nearest_is_named():
-    """With a floor only."""
+def test_where_the_records_do_not_tell_the_nearest_are_quoted_and_nothing_answers():
+    """With a floor only; a record without a line that is worth it is named."""
     sources = [source(BODY), source("The queue is in `jobs.py`.", "a1b2", "Queue")]
     digest = extract.extract(
         "which terraform module creates the subnet of the VPC", sources, floor=True
     )
     assert digest.bullets == ()
-    assert digest.nearest == (("k3m9", "Issuer"), ("a1b2", "Queue"))
+    assert digest.nearest[0][:2] == ("k3m9", "Issuer") and digest.nearest[0][2] in BODY
+    lines = digests.format_no_answer(digest).split("\n")
+    assert lines[0] == "The records do not answer this. Nearest:"
+    assert lines[1] == "- `Issuer` [k3m9]: " + digest.nearest[0][2]
     assert extract.extract("why was PyJWT pinned", sources, floor=True).bullets
 
 
