@@ -117,7 +117,8 @@ RENAMED_KEYS = {"load.passages": ("load.push", {False: "off", True: "careful"})}
 # Settings of older versions that do nothing now.
 DROPPED_KEYS = frozenset(
     (
-        "capture.stopAfter load.resume load.allCount load.allTokens "
+        "capture.lessons capture.stopAfter capture.summarise "
+        "load.resume load.allCount load.allTokens load.passageRelevance "
         "load.indexCount load.indexTokens load.promptChars load.sessionChars "
         "load.briefTokens load.greeting load.routes load.relevance "
         "load.recent context.derive recall.limit recall.minSimilarity "

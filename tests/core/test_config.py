@@ -96,9 +96,12 @@ def test_what_cannot_be_read_of_capture_switches_it_off(home, project, file, dat
     assert "capture and notes are off until" in line
 
 
-def test_an_unknown_key_of_another_kind_leaves_capture_on(home):
-    """So does a setting that an older version had."""
-    files.replace(home + "/.dayleaf/config.json", b'{"load.tops": 3, "capture.stopAfter": 4}')
+@pytest.mark.parametrize("key", ["stopAfter", "lessons", "summarise"])
+def test_an_unknown_key_of_another_kind_leaves_capture_on(home, key):
+    """So does each setting of capture that an older version had."""
+    files.replace(
+        home + "/.dayleaf/config.json", b'{"load.tops": 3, "capture.%s": 4}' % key.encode()
+    )
     found = config.load(home + "/.dayleaf", "", {})
     assert found["capture.enabled"] and len(found.problems) == 2
 
