@@ -46,9 +46,6 @@ TRANSCRIBED_KINDS = ("conversation", "note")  # kinds that tell what was said, f
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
-# What editors and synchronisers leave beside a file: a second copy of a memory, not a second
-# memory.
-_COPY_MARKS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 CONFIG_BYTES = 1 << 18  # of a git configuration
@@ -100,6 +97,11 @@ def record_suffixes(name: str) -> Tuple[str, ...]:
     return NOTE_SUFFIXES if name[:1] == ADDED else (".md",)
 
 
+def _is_conflict_copy(name: str) -> bool:
+    # Dropbox writes `x (Anna's conflicted copy 2026-11-28).md`
+    return ".sync-conflict-" in name or "conflicted copy" in name.partition("(")[2]
+
+
 def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's.
 
@@ -108,7 +110,7 @@ def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     return (
         name.endswith(ends)
         and name[0] not in ".#"
-        and not ("onflict" in name and any(mark in name for mark in _COPY_MARKS))
+        and not ("onflict" in name and _is_conflict_copy(name))
     )
 
 
