@@ -48,8 +48,7 @@ def update_file(
 
 def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
     """Tell whether a person forgot the session of a state."""
-    known = state.talk.startswith("p/") and files.exists(place.path(state.talk))
-    if known or not files.is_folder(place.private + "/archive"):
+    if state.talk.startswith("p/") and files.exists(place.path(state.talk)):
         return False
     from memory.store import conversations
 

@@ -117,10 +117,13 @@ def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = 
         archive.log(root, archive.Move(id, "", ""), reason, now, writer.file_mode(PRIVATE), session)
 
 
-def read_forgotten(root: str) -> list[str]:
-    """Return the ids of a private tier's forgotten sessions."""
+def read_forgotten(root: str, holding: str = "") -> list[str]:
+    """Return the ids of a private tier's forgotten sessions.
+
+    holding: a text without which its log is not read.
+    """
     found: list[tuple[str, str]] = []
-    for move, reason, session in archive.read_log(root):
+    for move, reason, session in archive.read_log(root, holding.encode()):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
@@ -129,5 +132,6 @@ def read_forgotten(root: str) -> list[str]:
 
 
 def was_forgotten(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten and may not be written again."""
-    return session in read_forgotten(files.real_path(place.private))
+    """Tell whether a session was forgotten in any project and may not be written again."""
+    root = place.home + "/workspaces/"  # it may go on in a folder that was renamed
+    return any(session in read_forgotten(root + key, session) for key in files.list_folder(root))
