@@ -451,6 +451,11 @@ def find_other_remote(place: Place) -> str:
     return place.named if place.git else ""
 
 
+def find_unproved(place: Place) -> str:
+    """Return the workspace that a place may be, with no proof yet, or ""."""
+    return place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
+
+
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
     """Return a path's last (workspace, commit, by), or three ""."""
     data = _read_places(base)

@@ -162,8 +162,8 @@ def workspace_notice(place: Place, event: Event) -> list[str]:
             "the `.git` of this worktree leads to %s, which is gone; `git worktree repair` in the "
             "checkout that was moved mends it" % fence.clean_line(lost, 120)
         ]
-    key = _read_text(place.cache + layout.OFFERED)
-    if not key or place.claimed:
+    key = "" if place.claimed else layout.find_unproved(place)
+    if not key:
         return []
     return [
         "this repository %s %s, whose memory is not shown here; if it is the same project, run "

@@ -89,12 +89,9 @@ def read_known_workspaces(home: str) -> list[tuple[str, str, str]]:
 
 def read_offered_workspace(place: Place) -> str:
     """Return the workspace offered to this repository by its commit, or ""."""
-    try:
-        key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
+    key = layout.slug(layout.read_first_line(place.cache + layout.OFFERED), 60)
     folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
-    return key if layout.slug(key, 60) == key and any(map(files.is_folder, folders)) else ""
+    return key if key and any(map(files.is_folder, folders)) else ""
 
 
 def find_past_workspace(place: Place) -> str:
