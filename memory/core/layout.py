@@ -47,6 +47,7 @@ TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
+MOST_ROWS = 200  # of it, the last ones, whose commits a first start looks for
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 CONFIG_BYTES = 1 << 18  # of a git configuration
 # Hosts whose paths do not tell upper from lower case.
@@ -454,6 +455,25 @@ def find_other_remote(place: Place) -> str:
 def find_unproved(place: Place) -> str:
     """Return the workspace that a place may be, with no proof yet, or ""."""
     return place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
+
+
+def find_moved(place: Place) -> str:
+    """Return the workspace whose commit is here, or "".
+
+    At the first start of a folder alone: a later one knows what `adoption` found.  With a remote it
+    may be a fork of one that still stands.
+    """
+    data = _read_places(place.home)
+    if not place.git or fastjson.quote(place.anchor).encode("ascii") in data:
+        return ""
+    rows, common = fastjson.parse_rows(data), find_common_git(place.git)
+    standing = [row.get("key") for row in rows if files.exists(str(row.get("path")))]
+    for row in rows[-MOST_ROWS:]:
+        key, commit = str(row.get("key")), str(row.get("commit") or "")
+        is_free = commit and not (place.due and key in standing)
+        if is_free and _has_workspace(place.home, key) and _has_commit(place.git, common, commit):
+            return key
+    return ""
 
 
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
