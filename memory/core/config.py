@@ -157,7 +157,7 @@ def load(
 
     repository: root of the project's checkout, or "".  private: the workspace's own directory,
     whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).
-    past: the directory of the workspace that it may have been, whose file only narrows.  A broken
+    past: that of the workspace that it may have been, whose file only narrows.  A broken
     file or an unknown key is a line in `problems`, never an error; while what it may say of
     capture is unknown, nothing is captured.
     """
@@ -256,16 +256,10 @@ def _read_settings(config: Config, path: str) -> Dict[str, Any] | None:
             raise ValueError("not an object")
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except OSError as error:
-        config.problems.append(
-            "%s: %s; capture and notes are off until you mend its permissions"
-            % (path, error.strerror)
-        )
-        return None
-    except ValueError as error:
-        config.problems.append(
-            "%s: %s; capture and notes are off until it is one JSON object" % (path, error)
-        )
+    except (OSError, ValueError) as error:
+        wanted = "it is one JSON object" if isinstance(error, ValueError) else "you may read it"
+        why = getattr(error, "strerror", error)
+        config.problems.append("%s: %s; capture and notes are off until %s" % (path, why, wanted))
         return None
     return value
 

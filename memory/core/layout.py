@@ -68,6 +68,8 @@ HOST_ALIASES = {
     "ssh.dev.azure.com": "dev.azure.com",
 }
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
+OFFER_MESSAGE = "this may be %s: if it is yours, run `dayleaf store workspace claim` in a terminal"
+RECEIPTS = "/log/receipts/"  # below the home: a folder for each workspace with a session
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 REMOTE = "/remote-"  # below a cache: the user has heard that the remote gives this name
 # below a cache: nothing proves that the directory is the project that it claims to be
@@ -98,11 +100,6 @@ def record_suffixes(name: str) -> Tuple[str, ...]:
     return NOTE_SUFFIXES if name[:1] == ADDED else (".md",)
 
 
-def _is_conflict_copy(name: str) -> bool:
-    # Dropbox writes `x (Anna's conflicted copy 2026-11-28).md`
-    return ".sync-conflict-" in name or "conflicted copy" in name.partition("(")[2]
-
-
 def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     """Tell whether a file's name is a record's.
 
@@ -111,7 +108,10 @@ def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     return (
         name.endswith(ends)
         and name[0] not in ".#"
-        and not ("onflict" in name and _is_conflict_copy(name))
+        and not (
+            "onflict" in name  # such as `x (Anna's conflicted copy 2026-11-28).md`
+            and (".sync-conflict-" in name or "conflicted copy" in name.partition("(")[2])
+        )
     )
 
 
@@ -219,7 +219,7 @@ class Place:
 
     @property
     def receipts_folder(self) -> str:
-        return self.home + "/log/receipts/" + self.key
+        return self.home + RECEIPTS + self.key
 
     def receipts(self, session: str) -> str:
         return self.receipts_folder + "/" + session + ".jsonl"
@@ -445,6 +445,13 @@ def explain_relation(place: Place, key: str) -> str:
     return "holds a commit of"
 
 
+def format_offer(place: Place, key: str) -> str:
+    return (
+        "this repository %s %s, whose memory is not shown here; if it is the same project, run "
+        "`dayleaf store workspace claim` in a terminal" % (explain_relation(place, key), key)
+    )
+
+
 def find_other_remote(place: Place) -> str:
     """Return the workspace that a place's remote names if it keeps another, else ""."""
     if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
@@ -453,25 +460,23 @@ def find_other_remote(place: Place) -> str:
 
 
 def find_unproved(place: Place) -> str:
-    """Return the workspace that a place may be, with no proof yet, or ""."""
-    return place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
+    """Return the workspace that a place claims, or is offered by its commit, or ""."""
+    key = place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
+    folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
+    return key if key and any(map(files.is_folder, folders)) else ""
 
 
 def find_moved(place: Place) -> str:
     """Return the workspace whose commit is here, or "".
 
-    At the first start of a folder alone: a later one knows what `adoption` found.  With a remote it
-    may be a fork of one that still stands.
+    Only where a folder was never seen, which `adoption` searches next, and no remote names it.
     """
-    data = _read_places(place.home)
-    if not place.git or fastjson.quote(place.anchor).encode("ascii") in data:
+    data, common = _read_places(place.home), find_common_git(place.git)
+    if not place.git or place.due or fastjson.quote(place.anchor).encode("ascii") in data:
         return ""
-    rows, common = fastjson.parse_rows(data), find_common_git(place.git)
-    standing = [row.get("key") for row in rows if files.exists(str(row.get("path")))]
-    for row in rows[-MOST_ROWS:]:
+    for row in fastjson.parse_rows(data)[-MOST_ROWS:]:
         key, commit = str(row.get("key")), str(row.get("commit") or "")
-        is_free = commit and not (place.due and key in standing)
-        if is_free and _has_workspace(place.home, key) and _has_commit(place.git, common, commit):
+        if commit and _has_workspace(place.home, key) and _has_commit(place.git, common, commit):
             return key
     return ""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from memory.core import boundary, clock, config, files, layout
@@ -127,15 +127,11 @@ def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
     """Prepare an event's job: its place, its workspace, its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
     layout.refuse_lost(place.private)
-    if place.due or place.claimed:
+    # before the settings: what was switched off there stays off
+    if place.due or place.claimed or (place.git and not files.exists(place.cache + layout.OFFERED)):
         from memory.project import adoption
 
         place = adoption.adopt(place, now)
-    elif place.git and not files.exists(place.cache + layout.OFFERED):
-        from memory.project import adoption
-
-        with suppress(OSError):  # before the settings: what was switched off there stays off
-            adoption.find_past_workspace(place)
     return Job(event, env, now, place, config.load_for_place(place, env), [])
 
 

@@ -165,13 +165,7 @@ def workspace_notice(place: Place, event: Event) -> list[str]:
             "checkout that was moved mends it" % fence.clean_line(lost, 120)
         ]
     key = "" if place.claimed else layout.find_unproved(place) or layout.find_moved(place)
-    if not key:
-        return []
-    return [
-        "this repository %s %s, whose memory is not shown here; if it is the same project, run "
-        "`dayleaf store workspace claim` in a terminal"
-        % (layout.explain_relation(place, key), fence.clean_line(key, 80))
-    ]
+    return [layout.format_offer(place, key)] if key else []
 
 
 def _read_text(path: str) -> str:

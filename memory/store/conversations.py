@@ -117,13 +117,10 @@ def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = 
         archive.log(root, archive.Move(id, "", ""), reason, now, writer.file_mode(PRIVATE), session)
 
 
-def read_forgotten(root: str, holding: str = "") -> list[str]:
-    """Return the ids of a private tier's forgotten sessions.
-
-    holding: a text without which its log is not read.
-    """
+def read_forgotten(root: str, wanted: str = "") -> list[str]:
+    """Return the ids of a private tier's forgotten sessions, [] without `wanted`."""
     found: list[tuple[str, str]] = []
-    for move, reason, session in archive.read_log(root, holding.encode()):
+    for move, reason, session in archive.read_log(root, wanted.encode()):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
