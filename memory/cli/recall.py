@@ -76,13 +76,11 @@ def recall(call: Call) -> int:
 
 
 def _suggest_other_projects(call: Call, found: RecallResult) -> list[str]:
-    from memory.project import adoption
-
     if call.verb != "recall" or found.hits or call.options.workspace:
         return []
-    wanted = call.place.claimed or adoption.read_offered_workspace(call.place)
+    wanted = layout.find_unproved(call.place)
     if wanted:
-        return [adoption.OFFER_MESSAGE % wanted]
+        return [layout.OFFER_MESSAGE % wanted]
     if len(lookup.find_workspaces(call.place, "all")) < 2:
         return []
     return ["only this project was searched; `--workspace all` searches every project"]
@@ -311,9 +309,11 @@ def workspace(call: Call) -> int:
         if len(names) > 1:
             raise UsageError("workspace claim takes one NAME, not %d words" % len(names))
         return _claim_workspace(call, "".join(names))
+    from memory.project import adoption
+
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
-    wanted = place.claimed or _find_known_workspace(place)
+    wanted = place.claimed or adoption.find_past_workspace(place)
     value: dict[str, object] = {"workspace": place.key}
     rows = [["workspace", place.key]]
     if wanted:
@@ -326,22 +326,15 @@ def workspace(call: Call) -> int:
     return call.answer(value, screen.format_table(rows))
 
 
-def _find_known_workspace(place: layout.Place) -> str:
-    from memory.project import adoption
-
-    try:
-        return adoption.find_past_workspace(place)
-    except OSError:
-        return adoption.read_offered_workspace(place)
-
-
 def _find_workspace_to_claim(place: layout.Place, name: str) -> tuple[str, bool]:
     """Return (workspace to claim or "", whether its directory moved here)."""
     if name:
         return _find_named_workspace(place, name), False
     if place.claimed:
         return place.claimed, False
-    moved = _find_known_workspace(place)
+    from memory.project import adoption
+
+    moved = adoption.find_past_workspace(place)
     return moved, bool(moved)
 
 

@@ -528,7 +528,6 @@ def today(call: Call) -> int:
     with call.spinner("reading the sessions"):
         seen = workdays.read_glance(place, settings, call.now, call.offset)
     from memory.health import accounts
-    from memory.project import adoption
 
     off = accounts.find_disabled_pushes(place, settings, 1)
     unkept = accounts.find_disabled_capture(settings)
@@ -537,9 +536,9 @@ def today(call: Call) -> int:
         *pastlines.switched_off_lines(unkept, "capture"),
         *workdays.glance_lines(seen, call.now, call.style()),
     ]
-    wanted = place.claimed or adoption.read_offered_workspace(place)
+    wanted = layout.find_unproved(place)
     if wanted:
-        lines.append(adoption.OFFER_MESSAGE % wanted)
+        lines.append(layout.OFFER_MESSAGE % wanted)
     return call.answer({**workdays.glance_json(seen), "off": off, "unkept": unkept}, lines)
 
 

@@ -15,7 +15,7 @@ Order of precedence, first wins:
 
 from __future__ import annotations
 
-from memory.core import fastjson, files
+from memory.core import fastjson, files, layout
 from memory.core.boundary import is_agent, is_typed_by_person
 
 TYPE_CHECKING = False
@@ -90,6 +90,7 @@ USER_ONLY_KEYS = (
 SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
 UNREAD = "unread"  # source of what a file that cannot be read switches off
 WORKSPACE = "workspace"  # source of what the user said of one project
+PAST = "past"  # the same of a workspace that this project may have had before
 OFF = "off"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", OFF)
 # Words that a setting takes; of PROJECT_KEYS each is more than the one before.
@@ -117,7 +118,8 @@ RENAMED_KEYS = {"load.passages": ("load.push", {False: "off", True: "careful"})}
 # Settings of older versions that do nothing now.
 DROPPED_KEYS = frozenset(
     (
-        "capture.stopAfter load.resume load.allCount load.allTokens "
+        "capture.lessons capture.stopAfter capture.summarise "
+        "load.resume load.allCount load.allTokens load.passageRelevance "
         "load.indexCount load.indexTokens load.promptChars load.sessionChars "
         "load.briefTokens load.greeting load.routes load.relevance "
         "load.recent context.derive recall.limit recall.minSimilarity "
@@ -143,15 +145,20 @@ class Config:
 
 def load_for_place(place: Place, env: Dict[str, str]) -> Config:
     """Return the settings of user, project, repository and environment."""
-    return load(place.home, place.root, env, place.private)
+    past = "" if files.exists(place.private + "/config.json") else layout.find_unproved(place)
+    past = past and place.home + "/workspaces/" + past
+    return load(place.home, place.root, env, place.private, past)
 
 
-def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
+def load(
+    home: str, repository: str, env: Dict[str, str], private: str = "", past: str = ""
+) -> Config:
     """Return the settings in force.
 
     repository: root of the project's checkout, or "".  private: the workspace's own directory,
-    whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).  A
-    broken file or an unknown key is a line in `problems`, never an error; while what it may say of
+    whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).
+    past: that of the workspace that it may have been, whose file only narrows.  A broken
+    file or an unknown key is a line in `problems`, never an error; while what it may say of
     capture is unknown, nothing is captured.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
@@ -159,6 +166,8 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     if private:
         clear &= _merge_file(config, private + "/config.json", WORKSPACE)
     is_listed = config.sources["capture.enabled"] == WORKSPACE
+    if past:
+        clear &= _merge_file(config, past + "/config.json", PAST)
     projects = config.values["capture.projects"]
     if repository and repository + "/.dayleaf" != home:
         clear &= _merge_file(config, repository + "/.dayleaf/config.json", "project")
@@ -229,13 +238,13 @@ def _merge_file(config: Config, path: str, source: str) -> bool:
                 "%s: unknown key '%s'; %s`dayleaf config list` names the valid ones"
                 % (path, key, "capture and notes are off until it is mended; " if meant else "")
             )
-        elif not _may_set(source, key):
+        elif _may_set(source, key):
+            _set(config, key, item, source, path)
+        elif source != PAST:
             config.problems.append(
                 "%s: '%s' may only be set in your own config; the %s's is ignored"
                 % (path, key, source)
             )
-        else:
-            _set(config, key, item, source, path)
     return clear
 
 
@@ -247,22 +256,16 @@ def _read_settings(config: Config, path: str) -> Dict[str, Any] | None:
             raise ValueError("not an object")
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except OSError as error:
-        config.problems.append(
-            "%s: %s; capture and notes are off until you mend its permissions"
-            % (path, error.strerror)
-        )
-        return None
-    except ValueError as error:
-        config.problems.append(
-            "%s: %s; capture and notes are off until it is one JSON object" % (path, error)
-        )
+    except (OSError, ValueError) as error:
+        wanted = "it is one JSON object" if isinstance(error, ValueError) else "you may read it"
+        why = getattr(error, "strerror", error)
+        config.problems.append("%s: %s; capture and notes are off until %s" % (path, why, wanted))
         return None
     return value
 
 
 def _may_set(source: str, key: str) -> bool:
-    if source not in ("project", WORKSPACE) or key in PROJECT_KEYS:
+    if source not in ("project", WORKSPACE, PAST) or key in PROJECT_KEYS:
         return True
     return (source, key) == (WORKSPACE, "tiers")
 
@@ -282,12 +285,12 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
             % (where, key)
         )
         return
-    if source == "project":
+    if source in ("project", PAST):
         item = _pick_narrower(key, config.values[key], item)
     if source == WORKSPACE and isinstance(DEFAULTS[key], list):
         item = config.values[key] + item
     config.values[key] = item
-    config.sources[key] = source
+    config.sources[key] = WORKSPACE if source == PAST else source
 
 
 def _safe_value(key: str) -> Any:

@@ -46,10 +46,8 @@ TRANSCRIBED_KINDS = ("conversation", "note")  # kinds that tell what was said, f
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
-# What editors and synchronisers leave beside a file: a second copy of a memory, not a second
-# memory.
-_COPY_MARKS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
+MOST_ROWS = 200  # of it, the last ones, whose commits a first start looks for
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 CONFIG_BYTES = 1 << 18  # of a git configuration
 # Hosts whose paths do not tell upper from lower case.
@@ -70,6 +68,8 @@ HOST_ALIASES = {
     "ssh.dev.azure.com": "dev.azure.com",
 }
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
+OFFER_MESSAGE = "this may be %s: if it is yours, run `dayleaf store workspace claim` in a terminal"
+RECEIPTS = "/log/receipts/"  # below the home: a folder for each workspace with a session
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 REMOTE = "/remote-"  # below a cache: the user has heard that the remote gives this name
 # below a cache: nothing proves that the directory is the project that it claims to be
@@ -108,7 +108,10 @@ def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     return (
         name.endswith(ends)
         and name[0] not in ".#"
-        and not ("onflict" in name and any(mark in name for mark in _COPY_MARKS))
+        and not (
+            "onflict" in name  # such as `x (Anna's conflicted copy 2026-11-28).md`
+            and (".sync-conflict-" in name or "conflicted copy" in name.partition("(")[2])
+        )
     )
 
 
@@ -216,7 +219,7 @@ class Place:
 
     @property
     def receipts_folder(self) -> str:
-        return self.home + "/log/receipts/" + self.key
+        return self.home + RECEIPTS + self.key
 
     def receipts(self, session: str) -> str:
         return self.receipts_folder + "/" + session + ".jsonl"
@@ -442,11 +445,40 @@ def explain_relation(place: Place, key: str) -> str:
     return "holds a commit of"
 
 
+def format_offer(place: Place, key: str) -> str:
+    return (
+        "this repository %s %s, whose memory is not shown here; if it is the same project, run "
+        "`dayleaf store workspace claim` in a terminal" % (explain_relation(place, key), key)
+    )
+
+
 def find_other_remote(place: Place) -> str:
     """Return the workspace that a place's remote names if it keeps another, else ""."""
     if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
         return ""
     return place.named if place.git else ""
+
+
+def find_unproved(place: Place) -> str:
+    """Return the workspace that a place claims, or is offered by its commit, or ""."""
+    key = place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
+    folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
+    return key if key and any(map(files.is_folder, folders)) else ""
+
+
+def find_moved(place: Place) -> str:
+    """Return the workspace whose commit is here, or "".
+
+    Only where a folder was never seen, which `adoption` searches next, and no remote names it.
+    """
+    data, common = _read_places(place.home), find_common_git(place.git)
+    if not place.git or place.due or fastjson.quote(place.anchor).encode("ascii") in data:
+        return ""
+    for row in fastjson.parse_rows(data)[-MOST_ROWS:]:
+        key, commit = str(row.get("key")), str(row.get("commit") or "")
+        if commit and _has_workspace(place.home, key) and _has_commit(place.git, common, commit):
+            return key
+    return ""
 
 
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:

@@ -31,7 +31,6 @@ from memory.hook import announcements, indexview
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.notes import generation
-from memory.project import adoption
 from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
@@ -253,7 +252,7 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
         return
-    offered = adoption.read_offered_workspace(place)
+    offered = layout.find_unproved(place)
     if offered:
         yield warn(
             "%s, and this repository %s %s, whose memory is not shown here"

@@ -127,7 +127,8 @@ def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
     """Prepare an event's job: its place, its workspace, its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
     layout.refuse_lost(place.private)
-    if place.due or place.claimed:
+    # before the settings: what was switched off there stays off
+    if place.due or place.claimed or (place.git and not files.exists(place.cache + layout.OFFERED)):
         from memory.project import adoption
 
         place = adoption.adopt(place, now)

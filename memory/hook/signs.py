@@ -111,12 +111,14 @@ def format_notices(place: Place, settings: Config, event: Event, now: float) -> 
         from memory.core import environment
 
         lines += [environment.IGNORED % row for row in claimed.items()]
-    if place.claimed and files.exists(place.cache + layout.UNPROVED):
-        lines.append(
-            "`.git` says that this is %s, but nothing proves it, so the private memory of %s is "
-            "not shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
-            % (place.claimed, place.claimed)
-        )
+    if place.claimed:
+        proof = "; if a commit here proves it, the next start or `/clear` brings its memory"
+        if files.exists(place.cache + layout.UNPROVED):
+            proof = (
+                ", but nothing proves it, so its private memory is not shown; if it is yours, run "
+                "`dayleaf store workspace claim` in a terminal"
+            )
+        lines.append("`.git` says that this is " + place.claimed + proof)
     lines += workspace_notice(place, event)
     try:
         lines += announcements.new_records_notice(place, event)
@@ -162,14 +164,8 @@ def workspace_notice(place: Place, event: Event) -> list[str]:
             "the `.git` of this worktree leads to %s, which is gone; `git worktree repair` in the "
             "checkout that was moved mends it" % fence.clean_line(lost, 120)
         ]
-    key = _read_text(place.cache + layout.OFFERED)
-    if not key or place.claimed:
-        return []
-    return [
-        "this repository %s %s, whose memory is not shown here; if it is the same project, run "
-        "`dayleaf store workspace claim` in a terminal"
-        % (layout.explain_relation(place, key), fence.clean_line(key, 80))
-    ]
+    key = "" if place.claimed else layout.find_unproved(place) or layout.find_moved(place)
+    return [layout.format_offer(place, key)] if key else []
 
 
 def _read_text(path: str) -> str:

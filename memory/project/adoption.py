@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from memory.core import DayleafError, approvals, clock, fastjson, files, layout, walk
@@ -21,8 +22,6 @@ from memory.store import writer
 MOST_CHECKPOINTS = 400  # checkpoints, the newest first, that are asked for their commit
 # checkpoints of each other workspace, and workspaces
 FEW_CHECKPOINTS, MOST_WORKSPACES = 20, 500
-RECEIPTS = "/log/receipts/"  # below the home: a folder for each workspace with a session
-OFFER_MESSAGE = "this may be %s: if it is yours, run `dayleaf store workspace claim` in a terminal"
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
@@ -34,15 +33,17 @@ def adopt(place: Place, now: float) -> Place:
     """
     try:
         if place.claimed:
-            proved = _is_proved(place)
-            return confirm_claim(place, "commit", now) if proved else _mark_unproved(place)
-        if place.due == place.key:
-            find_past_workspace(place)
+            if _is_proved(place):
+                return confirm_claim(place, "commit", now)
+            files.replace_if_changed(place.cache + layout.UNPROVED, b"")
+            return place
+        if place.due not in ("", place.key):
+            return _rename_after_remote(place, now)
+        find_past_workspace(place)
+        if place.due:
             files.make_folder(place.home + "/workspaces")
             files.posix.mkdir(place.private, files.FOLDER_MODE)
             _append_place_row(place, place.key, "first", now)
-        elif place.due:
-            return _rename_after_remote(place, now)
     except OSError:
         pass
     return place
@@ -87,23 +88,13 @@ def read_known_workspaces(home: str) -> list[tuple[str, str, str]]:
     return list(found)
 
 
-def read_offered_workspace(place: Place) -> str:
-    """Return the workspace offered to this repository by its commit, or ""."""
-    try:
-        key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-    folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
-    return key if layout.slug(key, 60) == key and any(map(files.is_folder, folders)) else ""
-
-
 def find_past_workspace(place: Place) -> str:
     """Return the workspace that this repository had before, or ""; offer it.
 
     A folder that moved, or whose home did, or whose history was begun anew, is recognised by a
     commit.  A workspace that still stands elsewhere is not offered to a repository with a remote or
     notes of its own, which may be a fork, unless both have one remote.  Searches again when a
-    workspace has come.  Raises OSError.
+    workspace has come.
     """
     if not place.git or not layout.is_own_checkout(place.root, place.git, place.anchor):
         return ""
@@ -112,11 +103,12 @@ def find_past_workspace(place: Place) -> str:
     last = here[-1] if here else {}
     if last.get("by") == "person" and last.get("key") == place.key:
         return ""
-    keys, found = _list_other_workspaces(place, rows), read_offered_workspace(place)
+    keys, found = _list_other_workspaces(place, rows), layout.find_unproved(place)
     if found or not keys or _is_search_current(place):
         return found
     found = _choose_past_workspace(place, here, keys, rows)
-    files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
+    with suppress(OSError):
+        files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
     return found
 
 
@@ -165,7 +157,7 @@ def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]
         key, path = row.get("key"), row.get("path")
         if isinstance(key, str) and isinstance(path, str):
             paths.setdefault(key, set()).add(path)
-    started = set(files.list_folder(place.home + RECEIPTS))
+    started = set(files.list_folder(place.home + layout.RECEIPTS))
     left = [key for key in paths if key in started]
     left = [key for key in left if not files.is_folder(place.home + "/workspaces/" + key)]
     return [key for key in left if not any(map(_is_repository_root, paths[key]))]
@@ -253,12 +245,6 @@ def _append_place_row(place: Place, key: str, by: str, now: float, path: str = "
     row = '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}'
     row %= clock.iso(now), where, by, git.read_head(place.git).commit
     files.append_line(place.home + layout.PLACES, row)
-
-
-def _mark_unproved(place: Place) -> Place:
-    if not files.exists(place.cache + layout.UNPROVED):
-        files.replace(place.cache + layout.UNPROVED, b"")
-    return place
 
 
 def _is_proved(place: Place) -> bool:

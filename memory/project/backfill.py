@@ -271,7 +271,8 @@ def _skip_if_unimportable(
         if found is None:
             why = ("its directory is gone", "make it again, even empty")
             return _make_skipped(session, None, *why)._replace(gone=True)
-        found = found if dry else adoption.adopt(found, now)
+        if (found.due or found.claimed) and not dry:
+            found = adoption.adopt(found, now)
         places[session.directory] = _find_workspace(found, places, env)
     space = places[session.directory]
     place = space.place

@@ -75,13 +75,13 @@ def restored_ids(root: str) -> set[str]:
     return {id for id, reason in latest.items() if reason == RESTORED}
 
 
-def read_log(root: str) -> Iterator[LogEntry]:
-    """Yield the valid lines of a tier's log."""
+def read_log(root: str, holding: bytes = b"") -> Iterator[LogEntry]:
+    """Yield the valid lines of a tier's log, none where it lacks `holding`."""
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
     except OSError:
         return
-    for line in fastjson.parse_rows(data):
+    for line in fastjson.parse_rows(data if holding in data else b""):
         if all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
             into, session = line.get("into"), line.get("session")
             yield LogEntry(

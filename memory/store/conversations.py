@@ -117,10 +117,10 @@ def log_forgotten(place: Place, session: str, id: str, now: float) -> None:
         archive.log(root, move, "session forgotten", now, mode, session)
 
 
-def read_forgotten(root: str) -> list[str]:
-    """Return the ids of a private tier's forgotten sessions."""
+def read_forgotten(root: str, wanted: str = "") -> list[str]:
+    """Return the ids of a private tier's forgotten sessions, [] without `wanted`."""
     found: list[tuple[str, str]] = []
-    for move, reason, session in archive.read_log(root):
+    for move, reason, session in archive.read_log(root, wanted.encode()):
         if session and not move.home:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
@@ -129,11 +129,12 @@ def read_forgotten(root: str) -> list[str]:
 
 
 def was_forgotten(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten and may not be written again."""
-    return session in read_forgotten(files.real_path(place.private))
+    """Tell whether a session was forgotten in any project and may not be written again."""
+    root = place.home + "/workspaces/"  # it may go on in a folder that was renamed
+    return any(session in read_forgotten(root + key, session) for key in files.list_folder(root))
 
 
 def find_removed_until(place: Place, session: str) -> str:
     """Return the instant up to which removed records told of a session, or ""."""
-    log = archive.read_log(files.real_path(place.private))
+    log = archive.read_log(files.real_path(place.private), session.encode())
     return max((row.move.home for row in log if row.session == session), default="")

@@ -145,17 +145,10 @@ class Call:
         from memory.project import adoption
 
         place = self.place
-        already_offered = adoption.read_offered_workspace(place)
-        try:
-            key = adoption.find_past_workspace(place)
-        except OSError:
-            return
+        already_offered = layout.find_unproved(place)
+        key = adoption.find_past_workspace(place)
         if key and not already_offered:
-            warn(
-                "this repository %s %s, whose memory is not shown here; if it is the same "
-                "project, run `dayleaf store workspace claim` in a terminal"
-                % (layout.explain_relation(place, key), key)
-            )
+            warn(layout.format_offer(place, key))
 
     @property
     def offset(self) -> clock.Offset:

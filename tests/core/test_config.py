@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory.core import config, files
+from memory.core import config, files, layout
 
 
 @pytest.mark.parametrize("value", ["0.5", "2.5", "1e400", "NaN", "-1", "1e12"])
@@ -96,9 +96,12 @@ def test_what_cannot_be_read_of_capture_switches_it_off(home, project, file, dat
     assert "capture and notes are off until" in line
 
 
-def test_an_unknown_key_of_another_kind_leaves_capture_on(home):
-    """So does a setting that an older version had."""
-    files.replace(home + "/.dayleaf/config.json", b'{"load.tops": 3, "capture.stopAfter": 4}')
+@pytest.mark.parametrize("key", ["stopAfter", "lessons", "summarise"])
+def test_an_unknown_key_of_another_kind_leaves_capture_on(home, key):
+    """So does each setting of capture that an older version had."""
+    files.replace(
+        home + "/.dayleaf/config.json", b'{"load.tops": 3, "capture.%s": 4}' % key.encode()
+    )
     found = config.load(home + "/.dayleaf", "", {})
     assert found["capture.enabled"] and len(found.problems) == 2
 
@@ -117,6 +120,33 @@ def test_what_a_user_said_of_one_project_is_a_switch_and_no_more(home, project):
         True,
     )
     assert found.sources["capture.enabled"] == "workspace" and len(found.problems) == 1
+
+
+@pytest.mark.parametrize("way", ["offered", "claimed"])
+def test_a_project_that_may_have_moved_stays_off_until_its_user_says_more(place, env, way):
+    """What was said of the workspace before only narrows here: it lists nothing, adds no folder."""
+    files.replace(
+        place.home + "/workspaces/before-1a2b3c4d/config.json",
+        b'{"capture": {"enabled": false}, "load": {"push": "full"}, "tiers": ["/notes"]}',
+    )
+    if way == "offered":
+        files.replace(place.cache + layout.OFFERED, b"before-1a2b3c4d")
+    else:
+        place.claimed = "before-1a2b3c4d"
+    found = config.load_for_place(place, env)
+    assert (found["capture.enabled"], found["load.push"], found["tiers"]) == (False, "careful", [])
+    assert found.sources["capture.enabled"] == config.WORKSPACE and found.problems == []
+    files.replace(place.private + "/config.json", b"{}")  # of `dayleaf push on mine`
+    assert config.load_for_place(place, env)["capture.enabled"]
+
+
+def test_a_project_that_may_be_a_listed_one_is_not_listed(place, env):
+    files.replace(place.home + "/config.json", b'{"capture.projects": "listed"}')
+    files.replace(
+        place.home + "/workspaces/before-1a2b3c4d/config.json", b'{"capture.enabled": true}'
+    )
+    place.claimed = "before-1a2b3c4d"
+    assert not config.load_for_place(place, env)["capture.enabled"]
 
 
 def test_listed_projects_alone_are_captured_where_the_user_wants_that(home, project):

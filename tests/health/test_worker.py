@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from harness import conversations
 from harness.hook import ROOT, fire, payload
+from harness.lab import commit
 from harness.session import Session
 
 from memory.capture import stretches
@@ -27,6 +29,12 @@ EVENTS = {
     "prompt": worker.AFTER_PROMPT,
 }
 STEPS = [(event, name) for event, steps in EVENTS.items() for name, _ in steps]
+
+EVENT = {"session_id": "sess-1", "source": "startup"}
+
+
+def at(env, project):
+    return {**env, "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"}
 
 
 def broken(todo):
@@ -93,6 +101,22 @@ def test_one_event_has_one_place_and_one_settings(todo, monkeypatch):
     worker.work(todo.event, todo.env, todo.now)
     assert seen == ["memory.core.layout.locate", "memory.core.config.load"]
     assert list(Path(todo.place.private, "checkpoints").glob("*/*.md"))
+
+
+def test_a_folder_that_was_renamed_stays_off_from_its_first_event(env, project, now, ok):
+    """Its commit tells what it was; nobody need have said yes, and an emptied cache changes
+    nothing.
+    """
+    Path(project, "a.py").touch()
+    commit(Path(project), "first")
+    worker.after_start({**EVENT, "hook_event_name": "SessionStart"}, at(env, project), now)
+    ok("off", "--mine")
+    moved = project + "-after"
+    os.rename(project, moved)
+    for event in ("UserPromptSubmit", "SessionEnd"):
+        job = worker.make_job({**EVENT, "hook_event_name": event}, at(env, moved), now)
+        assert not job.settings["capture.enabled"] and not os.path.exists(job.place.private)
+        shutil.rmtree(job.place.cache)
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -11,7 +11,8 @@ import pytest
 from harness import talks
 from harness.vault import put, write
 
-from memory.store import conversations, writer
+from memory.core import layout
+from memory.store import archive, conversations, writer
 
 
 def test_a_text_as_dayleaf_wrote_it_is_told_from_one_that_a_person_changed(store, place):
@@ -100,6 +101,18 @@ def test_a_forgotten_session_stays_forgotten_until_its_conversation_is_restored(
     assert conversations.read_forgotten(place.private) == ["other"]
     store.archive(name, "expired")
     assert not conversations.was_forgotten(place, talks.SESSION)
+
+
+def test_a_forgotten_session_is_forgotten_in_every_project(place, now):
+    """It may be resumed in a folder that was renamed, or in another repository."""
+    other = layout.Place(place.home, "moved-1a2b3c4d", "/moved", "/moved", "", "")
+    conversations.log_forgotten(place, "s-1", "c-1", now)
+    assert conversations.was_forgotten(other, "s-1")
+    assert not conversations.was_forgotten(other, "s-2")
+    archive.log(
+        place.private, archive.Move("c-1", "archive/x.md", "x.md"), archive.RESTORED, now, 0o600
+    )
+    assert not conversations.was_forgotten(other, "s-1")
 
 
 def test_a_log_with_torn_and_foreign_lines_is_read(place, now):

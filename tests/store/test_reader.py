@@ -29,10 +29,13 @@ def test_what_people_leave_is_read_or_skipped_with_a_reason(store, place):
     """
     write(place, "p/learnings/good.md", "# Good\n")
     write(place, "p/learnings/2026/deep.md", "# Deep\n")
+    write(place, "p/learnings/merge a conflicted copy (git).md", "# Hand\n")
     for left in (
         "a.sync-conflict-20261121-143052-ABCDEFG.md",
         "a (conflicted copy 2026-11-21).md",
         "a (Alex's conflicted copy).md",
+        "a (Alex's conflicted copy 2026-11-21).md",
+        "a (Alex's conflicted copy 2026-11-21 (1)).md",
         "a.md.orig",
         "a.md~",
         ".#a.md",
@@ -47,12 +50,12 @@ def test_what_people_leave_is_read_or_skipped_with_a_reason(store, place):
     write(place, "s/checkpoints/shared.md", "# Shared\n")
     write(place, "p/archive/learnings/old.md", "# Old\n")
     os.makedirs(place.path("p/learnings/folder.md"))
-    assert [record.title for record in store.each()] == ["Deep", "Good", "Shared"]
+    assert [record.title for record in store.each()] == ["Deep", "Good", "Hand", "Shared"]
     reasons = {
         skipped.name: (skipped.line, skipped.reason, skipped.remedy) for skipped in store.skipped
     }
     assert reasons["p/learnings/wide.md"] == (1, "not UTF-8 text", "save it as UTF-8")
-    assert len(reasons) == 5 and all(remedy for _, _, remedy in reasons.values())
+    assert len(reasons) == 7 and all(remedy for _, _, remedy in reasons.values())
 
 
 @pytest.mark.parametrize("tier", "psg")

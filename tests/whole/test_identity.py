@@ -258,12 +258,14 @@ def test_a_worktree_of_a_repository_without_a_remote_knows_at_its_first_start(pe
 
 
 def test_a_moved_repository_knows_without_a_question(person, widget):
+    """The first start, before the proof, says what comes."""
     there = person.folder / "elsewhere" / "renamed"
     there.parent.mkdir()
     shutil.move(widget, there)
     first = person.start(there)
+    assert "`.git` says that this is widget-" in first.message and "`/clear`" in first.message
     assert "workspace claim" not in first.message and person.knows(there)
-    assert "workspace claim" not in person.start(there, "s3").message
+    assert "widget-" not in person.start(there, "s3").message
 
 
 def test_a_clone_of_one_s_own_knows_without_a_question(person, widget):
@@ -474,8 +476,8 @@ def test_a_short_name_of_a_remote_is_the_users_own(person):
 
 
 def test_a_repository_that_moved_is_offered_its_memory(person, project, env):
-    """It has no remote: a commit tells which workspace it was, one line says so, and a person's yes
-    brings it back.
+    """It has no remote: a commit tells which workspace it was, one line of each start says so, and
+    a person's yes brings it back.
     """
     root = person.repository("before", "")
     person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
@@ -483,8 +485,9 @@ def test_a_repository_that_moved_is_offered_its_memory(person, project, env):
     key = person.place(root).key
     moved = person.folder / "after"
     root.rename(moved)
+    for session in ("s2", "s3"):
+        assert "holds a commit of %s" % key in person.start(moved, session).message
     assert not person.knows(moved)
-    assert "holds a commit of %s" % key in person.start(moved, "s3").message
     status, _ = command.on_terminal(["workspace", "claim"], person.world, str(moved), ["yes"])
     assert status == 0 and person.place(moved).key == key and person.knows(moved)
     assert "holds a commit" not in person.start(moved, "s4").message
@@ -522,7 +525,11 @@ def test_a_history_begun_anew_at_a_path_is_offered_its_memory(person, widget):
 
 def test_a_fork_beside_its_origin_is_offered_nothing(person, widget):
     """Both stand: the fork's remote says that it is a project of its own."""
+    gone = person.clone(widget, "gone")
+    person.start(gone)
+    shutil.rmtree(gone)
     fork = person.clone(widget, "fork", "git@example.org:me/widget.git")
+    assert person.place(widget).key not in person.start(fork).message
     assert not person.knows(fork)
     assert person.place(widget).key not in person.start(fork, "s3").message
 
