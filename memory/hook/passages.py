@@ -330,11 +330,6 @@ def _choose_windows(
     texts: dict[int, list[tuple[int, str]]] = {}
     scores: dict[int, float] = {}
     words: set[str] = set()
-    shown: dict[str, int] = {}
-
-    def session_of(window: windows.Window) -> str:
-        return parts[window.passage].session
-
     near = [window for window in answer.windows[:NEAR_WINDOWS] if window.score >= NEAR_SHARE * best]
     # Of windows that answer about as well the newest comes first.
     close = [
@@ -343,15 +338,14 @@ def _choose_windows(
         if window.score >= windows.CLOSE * best and parts[window.passage].holds(numbers)
     ]
     close.sort(key=lambda window: -parts[window.passage].doc.created)
-    for window in windows.rank_by_diversity(near, close, session_of, shown):
-        if sum(shown.values()) == MOST_WINDOWS:
+    for window in dict.fromkeys([*close[:1], *near]):
+        if sum(map(len, texts.values())) == MOST_WINDOWS:
             break
         text = window.text if len(window.text) <= room else _clip_at_row(window.text, room)
         text = windows.strip_lead_ins(text)
         is_new = len(text) >= LEAST_CHARS and windows.adds_new_words(text, words)
         if is_new or (text and not texts):
             room -= len(text)
-            shown[session_of(window)] = shown.get(session_of(window), 0) + 1
             texts.setdefault(window.passage, []).append((window.at, text))
             scores.setdefault(window.passage, window.score)
     return texts, scores

@@ -26,7 +26,7 @@ from memory.hook.segment import K1, B
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from typing import Any
 
 LIMIT = 600  # characters of a window
@@ -35,7 +35,6 @@ OF_TURN, OF_SESSION = 0.5, 0.3
 NEW_SHARE = 0.25  # share of a window's words that others do not hold, below which it repeats them
 CLOSE = 0.8  # share of a score from which on a newer quote stands before it
 APART = 21_600.0  # seconds after which a session's start is later than another's
-REPEATED = 0.93  # factor of a window's score for each window of its session that is shown already
 SPARSE = 10  # windows, below which a common word's absence says nothing
 FEW = 300  # windows without any of the terms that are thought to stand beside those given
 OF_SCORE, TELLS = 0.07, 3.15  # see above; the measure from where on the records tell
@@ -125,32 +124,6 @@ def join_windows(parts: Sequence[tuple[int, str]]) -> str:
         joined += text
         before = at
     return joined
-
-
-def rank_by_diversity(
-    found: Sequence[Window],
-    first: Sequence[Window],
-    session_of: Callable[[Window], Any],
-    shown: dict[Any, int],
-) -> Iterator[Window]:
-    """Yield windows by score, lowered for sessions already shown.
-
-    found: the best first.
-    first: of these, what comes before all others until one is shown.
-    shown: how many windows of a session are shown; whoever shows one counts it here.
-    """
-    left = list(reversed(found))
-    for window in first:
-        if shown:
-            break
-        left.remove(window)
-        yield window
-    counted = -1
-    while left:
-        if counted != sum(shown.values()):
-            counted = sum(shown.values())
-            left.sort(key=lambda w: w.score * REPEATED ** shown.get(session_of(w), 0))
-        yield left.pop()
 
 
 def find_insert_position(score: float, at: Any, before: Sequence[tuple[float, Any]]) -> int:

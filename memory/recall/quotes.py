@@ -1,7 +1,7 @@
 """Choose the quotes of hits: the windows of their records that answer the question.
 
-The first hits share a budget of characters: the best window of the best hit, then the best of all,
-where each further window of a hit counts `windows.REPEATED` less.  A later hit gets a line.
+The first hits share a budget of characters: the best window of the best hit, then the best of all.
+A later hit gets a line.
 Windows of one turn stand together, in the order of its text.
 """
 
@@ -130,13 +130,8 @@ def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: i
     """Choose windows, cut to fit into `room` characters, the best hit's first."""
     excerpts: list[Window] = []
     known_words: set[str] = set()
-    shown: dict[int, int] = {}
-
-    def hit_number(window: Window) -> int:
-        return origins[window.passage].hit
-
-    best = [window for window in found if hit_number(window) == 0][:1]
-    for window in windows.rank_by_diversity(found, best, hit_number, shown):
+    best = [window for window in found if origins[window.passage].hit == 0][:1]
+    for window in dict.fromkeys([*best, *found]):
         if excerpts and not window.score:
             break
         is_new = all(window.passage != excerpt.passage for excerpt in excerpts)
@@ -148,7 +143,6 @@ def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: i
             continue
         room -= head + len(text)
         excerpts.append(Window(window.passage, window.at, text, window.score))
-        shown[hit_number(window)] = shown.get(hit_number(window), 0) + 1
         if room < LEAST:
             break
     return excerpts

@@ -169,8 +169,8 @@ def test_the_turn_that_is_about_what_is_asked_comes_first_with_how_it_ended(told
     assert "The depot opens at six." in block and "The gate now closes after the last van" in block
 
 
-def test_another_session_is_heard_before_the_fourth_window_of_the_best():
-    """Where it says hardly less; the newest of the best comes first."""
+def test_the_newest_of_the_best_windows_comes_first_then_all_by_score():
+    """Four at most."""
 
     def part(session: str, created: float) -> passages._Part:
         return passages._Part(SimpleNamespace(created=created), None, session, "", "")
@@ -184,11 +184,11 @@ def test_another_session_is_heard_before_the_fourth_window_of_the_best():
     ]
     answered = windows.Answer(found, {})
     answered.telling = 4.0
-    texts, _ = passages._choose_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0, [])
-    assert {number: [at for at, _ in taken] for number, taken in texts.items()} == {
-        0: [0, 1, 2],
-        1: [0],
-    }
+    texts, _ = passages._choose_windows(answered, [part("s1", 1.0), part("s2", 2.0)], 10.0, [])
+    assert [(number, [at for at, _ in taken]) for number, taken in texts.items()] == [
+        (1, [0]),
+        (0, [0, 1, 2]),
+    ]
 
 
 def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told, asked, handled):

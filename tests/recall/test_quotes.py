@@ -81,23 +81,6 @@ def test_the_line_of_a_later_hit_shows_what_was_found(place, now):
     assert shown.strip("… ") in bodies["sentence"]
 
 
-def test_the_best_hit_leaves_room_for_one_that_says_hardly_less(place, now):
-    """Though each of its windows alone says a little more."""
-
-    def windows_of(said: str) -> str:
-        return "\n\n".join(
-            said % number + "".join(" %s%d%d" % (said[:3], number, word) for word in range(60))
-            for number in range(8)
-        )
-
-    body = windows_of("Exporter writes rows, and part %d is locked too late.")
-    vault.put(place, "p/learnings/a.md", "Exporter writes rows", body, id="l-a")
-    body = windows_of("What an exporter writes as rows stands in table %d before its lock is read.")
-    vault.put(place, "p/learnings/b.md", "Locks", body, id="l-b")
-    first, second = ask(place, now, "exporter writes rows")
-    assert min(len(first.passage), len(second.passage)) > quotes.LATER
-
-
 def test_an_amendment_put_first_gets_room_for_what_it_says_in_other_words(place, now):
     """Its windows count by the factor that lifted it."""
 
