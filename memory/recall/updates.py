@@ -2,9 +2,9 @@
 
 What was decided may be amended weeks later, in words farther from the question than those of the
 first decision.  Two sessions are on the same subject where the cosine of their words, weighted by
-(1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE.  The later one then stands before the
-earlier one if it answers well enough by itself and began six hours later: sessions of one morning
-go on with each other's work.
+(1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE, or NEAR where the best turns of both hold
+the same half of the question.  The later one then stands before the earlier one if it answers well
+enough by itself and began six hours later: sessions of one morning go on with each other's work.
 
 Chores recur, such as a release or an upgrade: sessions in nearly the same words.  There a later
 session comes first only if it answers as well, and none does where the question has a number or a
@@ -24,7 +24,8 @@ from memory.hook.windows import APART
 from memory.index.backend import Backend
 from memory.recall.hit import Hit
 
-ALIKE = 0.28  # cosine from which two sessions are on the same subject
+ALIKE, NEAR = 0.28, 0.22  # cosine from which two sessions are on the same subject
+SHARED = 0.5  # share of the question's idf that both hold, from which NEAR is enough
 CHORE, AS_WELL = 0.5, 0.9  # cosine of one chore done twice; share of the score that it needs then
 LEAST = 0.3  # of the earlier session's score that the later one has by itself
 BEST = 5  # hits that are compared
@@ -41,7 +42,7 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
 
     hits: best first. backends: the index of each workspace.
     """
-    names = _extract_names(question)
+    names, asked = _extract_names(question), [term for term, _ in tokeniser.query_terms(question)]
     weights: dict[str, Weights] = {}
 
     def weigh(hit: Hit) -> Weights:
@@ -54,7 +55,9 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
         if hit.workspace not in backends or not _may_update(hit, other):
             return False
         alike = _cosine(weigh(hit), weigh(other))
-        if alike < ALIKE or (alike > CHORE and hit.score < AS_WELL * other.score):
+        if alike < NEAR or (alike > CHORE and hit.score < AS_WELL * other.score):
+            return False
+        if alike < ALIKE and _share_both(asked, hit, other, backends[hit.workspace]) < SHARED:
             return False
         return not names or _find_held(names, other) <= _find_held(names, hit)
 
@@ -89,6 +92,15 @@ def _find_held(names: Sequence[str], hit: Hit) -> set[str]:
     parts = [(record.id, record.title, str(record.meta), record.body) for record in records]
     text = "\n".join(map("\n".join, parts)).lower()
     return {name for name in names if name in text}
+
+
+def _share_both(asked: Sequence[str], hit: Hit, other: Hit, backend: Backend) -> float:
+    """Return the share of a question's idf that the turns of both hits hold."""
+    backend.expect(list(asked))
+    rarity = {term: loader.idf(backend.documents, backend.df(term)) for term in asked}
+    texts = (each.turn_text or each.body for each in (hit, other))
+    one, two = (set(tokeniser.index_terms(text)) for text in texts)
+    return sum(rarity[term] for term in one & two & rarity.keys()) / (sum(rarity.values()) or 1.0)
 
 
 def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:

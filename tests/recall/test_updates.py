@@ -56,6 +56,16 @@ def test_a_later_session_on_the_subject_stands_first_and_says_so(ok, contacts):
     assert hits[0]["score"] > hits[1]["score"]
 
 
+@pytest.mark.parametrize(("shared", "first"), [(0.5, "k-amended"), (0.95, "k-first")])
+def test_sessions_less_alike_are_on_one_subject_where_both_hold_half_the_question(
+    ok, contacts, monkeypatch, shared, first
+):
+    monkeypatch.setattr(updates, "ALIKE", 0.9)
+    monkeypatch.setattr(updates, "SHARED", shared)
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    assert ids(ok)[0] == first
+
+
 @pytest.mark.parametrize(
     ("day", "time", "first"),
     [
