@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container
+from itertools import islice
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
 from memory.capture.conversationpage import format_code
@@ -195,7 +196,10 @@ def _format_outcome(facts: Facts) -> list[str]:
         asked_last += " → " + clip_at_word(last, LAST // 2) if last else ""
         return [openings.format_plain_line(openings.find_outcome(work), LAST), asked_last]
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
-    lines = [mark + clip_at_word(one_line(turn.request), REQUEST)]
+    # a remark that nobody answered is no outcome
+    before = [] if turn.pieces else filter(None, map(openings.find_outcome, reversed(facts.turns)))
+    lines = [openings.format_plain_line(said, LAST) for said in islice(before, 1)]
+    lines.append(mark + clip_at_word(one_line(turn.request), REQUEST))
     if outcome:
         lines.append("said on the way: " + openings.format_plain_line(outcome, LAST // 2))
     done = _format_last_actions(turn)

@@ -159,6 +159,17 @@ def test_what_leads_on_to_a_call_is_no_outcome(session):
     assert section(text, "Outcome").startswith("- in progress at the end: why is it slow?\n")
 
 
+def test_a_last_remark_that_nobody_answered_stands_behind_the_outcome(session):
+    """What came out before it is the session's outcome."""
+    session.ask("why is it slow?").edit("a.py")
+    session.say("The index is missing on the second column; I added it.")
+    (text,) = session.ask("aha, now i see. thx").fire("SessionEnd")
+    assert section(text, "Outcome").strip().split("\n") == [
+        "- The index is missing on the second column; I added it.",
+        "- in progress at the end: aha, now i see. thx",
+    ]
+
+
 def test_what_was_typed_while_the_model_worked_stands_among_the_turns(session):
     session.ask("move the cache to disk").edit("a.py")
     session.line("attachment", "", attachment={"type": "queued_command", "prompt": "keep the TTL"})
