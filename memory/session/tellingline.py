@@ -113,6 +113,10 @@ _SHELL = (
     r"|bad substitution|unexpected token|unexpected eof|no matches found|is a directory"
     r"|not a directory|too many arguments|event not found|bad option).*)"
 )
+_GRADLE = (
+    r"^(?:\* What went wrong:\n(?:Execution failed for task .*\n)?(?:> )?| *> )"
+    r"(?P<said>(?!> |Task |Run with|A failure occurred)\S.*(?:\n {2,}[^\s>].*)?)"
+)
 # a compiler's line, or a linter's: its place, then what is wrong
 _LINE = (
     r"^(?:\[ERROR\] |vet: |e: (?:file://)?)?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
@@ -255,6 +259,11 @@ def _parse_git(text: str) -> list[Failure]:
     return [Failure("", line) for form in forms for line in re.findall(form, text, re.M)]
 
 
+def _parse_gradle(text: str) -> list[Failure]:
+    """Return what went wrong by Gradle, the causes last."""
+    return _find_matches(_GRADLE, text[max(0, text.find("* What went wrong:")) :])
+
+
 RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
         "a linter",
@@ -311,11 +320,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"^(?P<rule>\S[^\n>]{0,200} > [^\n]{1,200}) FAILED\n\s{1,20}(?P<said>\S.*)",
     ),
     Runner(
-        "gradle",
-        BUILD,
-        r"^\* What went wrong:|gradle",
-        r"^(?:\* What went wrong:\n(?:Execution failed for task .*\n)?(?:> )?| *> )"
-        r"(?P<said>(?!> |Task |Run with|A failure occurred)\S.*(?:\n {2,}[^\s>].*)?)",
+        "gradle", BUILD, r"^\* What went wrong:|(?:^|[;&] ?)[\w./]{0,80}gradlew? ", _parse_gradle
     ),
     Runner("shell", USE, "", _SHELL),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _parse_git),

@@ -340,6 +340,14 @@ ESLINT = """\
             "A step failed Unable to connect to the database.",
         ),
         (
+            "npm run android",
+            (
+                "> shop@1.0.0 android\n> run-android\n\nFAILURE: Build failed with an exception.\n"
+                "* What went wrong:\nExecution failed for task ':app:sign'.\n> No key is there."
+            ),
+            "No key is there.",
+        ),
+        (
             "./gradlew :core:test",
             "CartTest > adds FAILED\n    java.lang.IllegalStateException: no Docker\nBUILD FAILED",
             "java.lang.IllegalStateException: no Docker (CartTest > adds)",
