@@ -213,8 +213,7 @@ def _build_record(name: str, data: bytes, mtime: float, page: frontmatter.Page) 
     kind = _read_kind(name, meta, problems)
     # in a folder that another tool keeps these keys say what it means by them
     ours = [] if name[:1] == ADDED else problems
-    author = "auto" if kind == "conversation" else "human"
-    source = _read_choice(meta, "source", SOURCES, author, ours)
+    source = _read_choice(meta, "source", SOURCES, "auto" if kind in DATED_KINDS else "human", ours)
     confidence = _read_choice(
         meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", ours
     )

@@ -238,14 +238,9 @@ def test_an_automatic_learning_waits_for_acceptance(lines, accepted):
 
 
 def test_defaults_follow_kind_and_source():
-    """What does not say otherwise is a person's, what is automatic is of low confidence, a wrong
-    word is named.
-    """
-    for name in ("p/learnings/x.md", "p/checkpoints/x.md", "p/notes/x.md"):
-        by_hand = record_of("x", name)
-        assert (by_hand.source, by_hand.confidence) == ("human", "medium")
-    record = record_of("---\nsource: auto\n---\nx", "p/checkpoints/x.md")
-    assert (record.confidence, record.accepted) == ("low", True)
+    """Checkpoints are automatic, what is automatic is of low confidence, a wrong word is named."""
+    record = record_of("x", "p/checkpoints/x.md")
+    assert (record.source, record.confidence, record.accepted) == ("auto", "low", True)
     assert any("confidence" in problem for problem in headed("confidence: 0.9").problems)
 
 

@@ -77,7 +77,6 @@ def fill(place):
         id="c-today",
         title="JWT refresh",
         created="2026-11-21T14:00:00Z",
-        source="auto",
         session="s-123",
         branch="main",
         files="[src/auth/jwt.py]",
@@ -89,7 +88,6 @@ def fill(place):
         id="c-yesterday",
         title="Buttons",
         created="2026-11-20T09:00:00Z",
-        source="auto",
         session="s-99",
         branch="ui",
     )
