@@ -17,7 +17,7 @@ from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record, meta_text
-from memory.store import conversations, writer
+from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
@@ -52,10 +52,11 @@ def update_file(
 def is_unedited(place: Place, talk: str) -> bool:
     """Tell whether a conversation is as dayleaf wrote it.  talk: its name."""
     try:
-        data = files.read(place.path(talk), 64 << 20) if talk.startswith("p/") else b""
+        is_name = talk.startswith("p/")  # not GONE or NEXT
+        page = frontmatter.parse(files.read(place.path(talk), 64 << 20) if is_name else b"")
     except OSError:
         return False
-    return not conversations.is_edited_file(data)
+    return page.meta.get("written") == writer.body_checksum(page.body.strip("\n"))
 
 
 def end_stretch(state: CaptureState) -> None:
@@ -77,12 +78,12 @@ def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> No
 
 def _follow_file(keeper: Store, state: CaptureState, session: str, named: str) -> None:
     """Go on where a person moved the file to, nowhere if they deleted it."""
-    found = [
-        record.name
-        for record in conversations.find_by_session(keeper, session)
-        if record.kind == KIND
-        and (record.id == named or len(record.body.strip("\n")) == state.length)
-    ]
+    from memory.store import conversations
+
+    own = [each for each in conversations.find_by_session(keeper, session) if each.kind == KIND]
+    alike = [record for record in own if len(record.body.strip("\n")) == state.length]
+    found = [record.name for record in own if record.id == named]
+    found = found or [record.name for record in alike if len(alike) == 1]
     if found and not state.talk:
         resume_newest(keeper.place, state, found)
     else:

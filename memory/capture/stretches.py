@@ -26,7 +26,7 @@ from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
-from memory.store import conversations, redactor, store, writer
+from memory.store import redactor, store, writer
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
@@ -114,9 +114,15 @@ class Capture:
     def _is_forgotten(self) -> bool:
         """Tell whether a person forgot all records of the session."""
         place, talk = self.place, self.state.talk
-        if talk.startswith("p/") and files.exists(place.path(talk)):
+        is_kept = talk.startswith("p/") and files.exists(place.path(talk))
+        if is_kept or self.checkpoints_since(""):
             return False
-        return conversations.was_forgotten(place, self.session) and not self.checkpoints_since("")
+        root = place.home + "/workspaces/"
+        if not any(files.is_folder(root + key + "/archive") for key in files.list_folder(root)):
+            return False
+        from memory.store import conversations
+
+        return conversations.was_forgotten(place, self.session)
 
     def ends(self) -> bool:
         """Tell whether the stretch ends at the end of what was read."""
@@ -383,17 +389,24 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the instant up to which records, also former ones, tell, or ""."""
+        """Return the instant up to which present or former records tell, or ""."""
         if self.began is None:
             return ""
         since = clock.day(self.began - clock.DAY)
-        ends = [conversations.find_removed_until(self.place, self.session)]
+        ends = self._list_removed_until()
         for folder in ("checkpoints", "conversations"):
             for path in (folder, "archive/" + folder):
                 heads = self.heads.list_since(path, since)
                 ends += [head.until for head in heads if head.session == self.session]
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
         return max((end for end in ends if end < latest), default="")
+
+    def _list_removed_until(self) -> list[str]:
+        if not files.is_folder(self.place.private + "/archive"):
+            return []
+        from memory.store import conversations
+
+        return conversations.list_removed_until(self.place, self.session)
 
     def write(self, trigger: str) -> str:
         """Write the stretch's checkpoint and return its name, "" for none."""
@@ -408,7 +421,8 @@ class Capture:
             return ""
         if not state.name:
             self._adopt_twin()
-        if not files.exists(state.path):  # else a conversation alone would count as told
+        # a crash behind the conversation would else leave its turns without a checkpoint
+        if not files.exists(state.path):
             progress.save(CaptureState(state.path, since=state.since), synced=True)
         talk = self._update_conversation()
         write = self._update_checkpoint if state.name else self._add_checkpoint

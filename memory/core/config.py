@@ -157,7 +157,7 @@ def load(
 
     repository: root of the project's checkout, or "".  private: the workspace's own directory,
     whose `config.json` is what its user said of this project alone (`dayleaf push off mine`).
-    past: that of the workspace that it may have been, whose file only narrows.  A broken
+    past: of the workspace that this project may have been, whose file only narrows.  A broken
     file or an unknown key is a line in `problems`, never an error; while what it may say of
     capture is unknown, nothing is captured.
     """
@@ -287,6 +287,8 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         return
     if source in ("project", PAST):
         item = _pick_narrower(key, config.values[key], item)
+    if source == PAST and item == config.values[key]:
+        return
     if source == WORKSPACE and isinstance(DEFAULTS[key], list):
         item = config.values[key] + item
     config.values[key] = item

@@ -47,7 +47,6 @@ TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
-MOST_ROWS = 200  # of it, the last ones, whose commits a first start looks for
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 CONFIG_BYTES = 1 << 18  # of a git configuration
 # Hosts whose paths do not tell upper from lower case.
@@ -110,7 +109,10 @@ def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
         and name[0] not in ".#"
         and not (
             "onflict" in name  # such as `x (Anna's conflicted copy 2026-11-28).md`
-            and (".sync-conflict-" in name or "conflicted copy" in name.partition("(")[2])
+            and (
+                ".sync-conflict-" in name
+                or "conflicted copy" in name.partition("(")[2].partition(")")[0].lower()
+            )
         )
     )
 
@@ -464,21 +466,6 @@ def find_unproved(place: Place) -> str:
     key = place.claimed or slug(read_first_line(place.cache + OFFERED), 60)
     folders = (place.home + folder + key for folder in ("/workspaces/", RECEIPTS))
     return key if key and any(map(files.is_folder, folders)) else ""
-
-
-def find_moved(place: Place) -> str:
-    """Return the workspace whose commit is here, or "".
-
-    Only where a folder was never seen, which `adoption` searches next, and no remote names it.
-    """
-    data, common = _read_places(place.home), find_common_git(place.git)
-    if not place.git or place.due or fastjson.quote(place.anchor).encode("ascii") in data:
-        return ""
-    for row in fastjson.parse_rows(data)[-MOST_ROWS:]:
-        key, commit = str(row.get("key")), str(row.get("commit") or "")
-        if commit and _has_workspace(place.home, key) and _has_commit(place.git, common, commit):
-            return key
-    return ""
 
 
 def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:

@@ -2,35 +2,33 @@
 
 Schema, version 1, of the frontmatter; every key may be missing, unknown keys are kept.
 
-    id, title          an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or
-                       one that is none, follows from the file's name, a missing title from the body
-    kind               rule | learning | plan | resource | checkpoint | conversation; else the
-                       folder says it
-    created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else
-                       the file's time
-    tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the
-                                       body is one too, and so are `categories`; an alias, also of
-                                       `alias`, is a title
-    links              list of {relation, target}, of `relation: target`, or of `[[target]]`;
-                       `[[target]]` in the body is one too, but not in an automatic record: there it
-                       is brackets that a command printed
-    source             human | agent | auto
-    confidence         low | medium | high
-    pinned             true | false
-    feedback           list of `day up|down: reason`
+    id, title: an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or one that
+        is none, follows from the file's name, a missing title from the body
+    kind: rule | learning | plan | resource | checkpoint | conversation; else the folder says it
+    created, updated: ISO 8601, a bare day, or seconds since the epoch; else the path's date, else
+        the file's time
+    tags, topics, versions, aliases: lists, or one text with commas or `#` marks; `#tag` in the body
+        is one too, and so are `categories`; an alias, also of `alias`, is a title
+    links: list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in
+        the body is one too, but not in an automatic record: there it is brackets that a command
+        printed
+    source: human | agent | auto
+    confidence: low | medium | high
+    pinned: true | false
+    feedback: list of `day up|down: reason`
 
-    rule               rationale (required)
-    learning           accepted (an automatic one counts as a candidate without it, any other with
-                       `accepted: false`), accepted_by, harvest (a key of what a candidate was made
-                       of, so that what was rejected does not come back), session, commit, files
-    imported           origin (imports.py)
-    plan               status (active | done | dropped)
-    resource           type, path, source_ref, refreshed
-    checkpoint         session, branch, commit, files, since (when its first turn began), plan (id
-                       of the one that was active), conversation (id of the session's), imported
-                       (when an import brought it; expiry counts from then)
-    conversation       session, branch, files, until (when the last entry told was made), written
-                       (12 hex of the SHA-256 of the body as dayleaf wrote it)
+    rule: rationale (required)
+    learning: accepted (an automatic one counts as a candidate without it, any other with `accepted:
+        false`), accepted_by, harvest (a key of what a candidate was made of, so that what was
+        rejected does not come back), session, commit, files
+    imported: origin (imports.py)
+    plan: status (active | done | dropped)
+    resource: type, path, source_ref, refreshed
+    checkpoint: session, branch, commit, files, since (when its first turn began), plan (id of the
+        one that was active), conversation (id of the session's), imported (when an import brought
+        it; expiry counts from then)
+    conversation: session, branch, files, until (when the last entry told was made), written (12 hex
+        of the SHA-256 of the body as dayleaf wrote it)
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
 from memory.core import plaintext, tokeniser
 from memory.core.records import Record, meta_text, parse_labels
@@ -189,17 +189,11 @@ def make_digest(
     )
 
 
-def list_nearest(
-    sources: Sequence[Source], quotes: Mapping[str, str] | None = None
-) -> tuple[tuple[str, str, str], ...]:
-    """Return (id, title, quote) of the best sources, one per session.
-
-    quotes: by id, of the sources that come first; None for no quotes.
-    """
+def list_nearest(sources: Sequence[Source]) -> tuple[tuple[str, str, str], ...]:
+    """Return (id, title, "") of the best sources, one per session."""
     retold = {source.retold for source in sources}
-    own = {source.id: source for source in sources if source.id not in retold or quotes}
-    ids = [*(quotes or own)][:NEAREST]
-    return tuple((id, clean(own[id].title), (quotes or {}).get(id, "")) for id in ids)
+    own = [source for source in sources if source.id not in retold]
+    return tuple((source.id, clean(source.title), "") for source in own[:NEAREST])
 
 
 def render(digest: Digest) -> str:

@@ -31,6 +31,7 @@ from memory.capture.turns import REFUSED
 from memory.core import clock, plaintext, tokeniser
 from memory.distill.digests import (
     BODY_LIMIT,
+    NEAREST,
     Bullet,
     CheckResult,
     Digest,
@@ -82,7 +83,7 @@ def extract(
     )
     selection = _QuoteSelection(passages, found, 4 * max_tokens)
     if floor and not selection.answers(bool(named)):
-        nearest = list_nearest(sources, selection.quote_sessions())
+        nearest = selection.quote_nearest() or list_nearest(sources)
         return make_digest((), "extract", sources, notes, nearest=nearest)
     bullets = selection.select_bullets()
     if floor and bullets and not named:
@@ -214,17 +215,20 @@ class _QuoteSelection:
         is_worth = not self.found.windows or any(quote.worth for quote in self.quotes)
         return is_worth and (is_named or self.found.is_answered)
 
-    def quote_sessions(self) -> dict[str, str]:
-        """Return the sentence nearest the question of each session, by record."""
-        best: dict[str, tuple[str, str]] = {}
+    def quote_nearest(self) -> tuple[tuple[str, str, str], ...]:
+        """Return (id, title, sentence nearest the question) of the best sessions."""
+        best: dict[str, tuple[str, str, str]] = {}
         for window in self.found.windows:
-            passage = self.passages[window.passage]
-            found = [part for row in window.text.split("\n") for part in split_sentences(row)]
+            source, passage, *_ = self.passages[window.passage]
+            rows = window.text.split("\n") if passage.session not in best else []
+            found = [part for row in rows for part in split_sentences(row)]
             texts = [text for text in found if len(text) > LEAST]
             if texts and window.score:
-                text = texts[self.found.find_nearest(texts)][:CUT]
-                best.setdefault(passage.passage.session, (passage.source.id, text))
-        return dict(best.values())
+                text = plaintext.clip_at_word(texts[self.found.find_nearest(texts)], CUT)
+                best[passage.session] = source.id, clean(source.title), text
+            if len(best) == NEAREST:
+                break
+        return tuple(best.values())
 
     def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""

@@ -127,8 +127,9 @@ def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
     """Prepare an event's job: its place, its workspace, its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
     layout.refuse_lost(place.private)
-    # before the settings: what was switched off there stays off
-    if place.due or place.claimed or (place.git and not files.exists(place.cache + layout.OFFERED)):
+    # before the settings: what was switched off where this folder was before stays off
+    is_new = place.git and not files.is_folder(place.private)
+    if place.due or place.claimed or (is_new and files.exists(place.home + layout.PLACES)):
         from memory.project import adoption
 
         place = adoption.adopt(place, now)

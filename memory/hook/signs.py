@@ -164,7 +164,7 @@ def workspace_notice(place: Place, event: Event) -> list[str]:
             "the `.git` of this worktree leads to %s, which is gone; `git worktree repair` in the "
             "checkout that was moved mends it" % fence.clean_line(lost, 120)
         ]
-    key = "" if place.claimed else layout.find_unproved(place) or layout.find_moved(place)
+    key = "" if place.claimed else layout.find_unproved(place)
     return [layout.format_offer(place, key)] if key else []
 
 

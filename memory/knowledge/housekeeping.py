@@ -147,7 +147,7 @@ def _find_outdated(store: Store, found: Sequence[Record]) -> list[Record]:
         record
         for record in found
         if record.kind in days
-        and record.source == "auto"
+        and record.meta.get("source") == "auto"  # which dayleaf's own files say
         and record.tier != SHARED
         and store.now - find_last_change(record) > days[record.kind] * clock.DAY
     ]

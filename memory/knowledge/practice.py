@@ -148,7 +148,7 @@ def is_no_wall(piece: Piece) -> bool:
         not message
         or any(mark in lower for mark in wallkeys.CLIENT_REFUSALS)
         or tellingline.is_trailer(message)
-        or message.startswith(("FAIL ", "FAIL:", "FAILED ", "--- FAIL: "))
+        or message.startswith(("FAIL ", "FAIL\t", "FAIL:", "FAILED ", "--- FAIL: "))
     )
 
 

@@ -222,17 +222,17 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
         if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
     edited = next((at for at, (_, piece) in enumerate(reach) if piece.kind == FILE), len(reach))
-    for at, command, run in runs[:1]:
-        if at < edited and _is_other_way(failure, run, command):
-            return at, one_line(command)
-    return 0, ""
+    at, command, run = runs[0] if runs else (edited, "", failure)
+    is_remedy = at < edited and _is_other_way(failure, run, command)
+    return (at, one_line(command)) if is_remedy else (0, "")
 
 
 def _is_other_way(failure: shell.Run, run: shell.Run, command: str) -> bool:
     """Tell whether another program was given half of a failed call's words."""
     words = set(re.findall(r"\w{4,}", failure.command.lower()))
     shared = sum(word in command.lower() for word in words)
-    is_other = failure.key.partition(" ")[0] != run.key.partition(" ")[0]
+    program = run.key.partition(" ")[0]
+    is_other = program not in ("git", failure.key.partition(" ")[0])
     return is_other and shared > 1 and shared >= ALIKE * len(words)
 
 

@@ -135,8 +135,9 @@ def collect_work(
 
     workspace: "" for the present one, a name, or `all`. Raises UsageError.
     """
+    places = lookup.find_workspaces(place, workspace)
     # what is dated later is of a wrong clock
-    places, end = lookup.find_workspaces(place, workspace), until or now + clock.DAY
+    end = now + clock.DAY if until is None else until
     spaces = []
     for other in places:
         work = _collect_workspace(Store(other, settings, now), since, end, offset)

@@ -46,13 +46,29 @@ _VERBLESS = frozenset(
     "pytest py.test unittest nose2 tox nox jest mocha ava rspec phpunit ctest bats mypy pylint "
     "flake8 black eslint prettier tsc".split()
 )
-# options before a verb that take the next word
+# options before a verb that take the next word: of any program, and of some
 _VALUED = frozenset(
-    "-C -F -H -I -R -U -c -d -e -f -h -n -p -pl -u -w --config --context --cwd --dir --directory "
-    "--env --env-file --extra --file --filter --group --host --kubeconfig --manifest-path "
-    "--namespace --prefix --profile --project --project-name --region --repo --with --workspace "
-    "-scheme".split()
+    "--config --context --cwd --dir --directory --env-file --extra --file --filter --group --host "
+    "--index-url --kubeconfig --manifest-path --namespace --package --prefix --profile --project "
+    "--project-name --python --region --repo --with --workspace".split()
 )
+_VALUED_OF = {
+    **dict.fromkeys("make gmake just".split(), "-C -I -d -f"),
+    **dict.fromkeys("kubectl oc helm".split(), "-n -s"),
+    **dict.fromkeys("gradle gradlew".split(), "-b -p"),
+    **dict.fromkeys("git go cargo poetry pnpm npm".split(), "-C -F -c -w"),
+    "docker": "-H -c -l",
+    "env": "-C -u",
+    "gh": "-R",
+    "mvn": "-P -f -pl -s",
+    "nice": "-n",
+    "npx": "-c -p",
+    "psql": "-U -c -d -f -h -p",
+    "redis-cli": "-a -h -n -p",
+    "ssh": "-F -i -l -o -p",
+    "sudo": "-g -u",
+    "xcodebuild": "-destination -project -scheme -workspace",
+}
 _TESTERS = frozenset(
     "pytest unittest nose nose2 tox nox jest vitest mocha ava rspec minitest phpunit pest ctest "
     "bats playwright cypress test tests nextest spec".split()
@@ -82,7 +98,7 @@ _HEREDOC = re.compile(
 )
 # a command that another shell gets, in quotes
 _REMOTE = re.compile(
-    r"\b(ssh(?:\s{1,9}-\S{1,80}){0,4}\s{1,9}\S{1,200}|(?:ba|da|z)?sh\s{1,9}-l?c)\s{1,9}"
+    r"(?<![\w./-])(ssh(?:\s{1,9}-\S{1,80}){0,4}\s{1,9}\S{1,200}|(?:ba|da|z)?sh\s{1,9}-l?c)\s{1,9}"
     r"""(?:'([^']{1,4000})(?:'|\Z)|"((?:[^"\\]|\\.){1,4000})(?:"|\Z))""",
     re.S,
 )
@@ -165,7 +181,7 @@ def parse_key(part: str) -> str:
         return name + " -i"
     if name in NOISE or name in _VERBLESS:
         return name
-    return (name + " " + _find_verb(name, _strip_options(words[1:]))).strip()
+    return (name + " " + _find_verb(name, _strip_options(name, words[1:]))).strip()
 
 
 def _find_script(words: list[str]) -> str:
@@ -174,16 +190,16 @@ def _find_script(words: list[str]) -> str:
     return script.strip("'\"").rpartition("/")[2]
 
 
-def _strip_options(words: list[str]) -> list[str]:
+def _strip_options(program: str, words: list[str]) -> list[str]:
     """Return words without options, and without the values of those before the first other word."""
-    return [word for word in _skip_options(words) if not word.startswith("-")]
+    return [word for word in _skip_options(program, words) if not word.startswith("-")]
 
 
-def _skip_options(words: list[str]) -> list[str]:
+def _skip_options(program: str, words: list[str]) -> list[str]:
     """Return words from the first that is no option, value, number or toolchain (`+nightly`)."""
-    at = 0
+    at, valued = 0, _VALUED_OF.get(program, "").split()
     while at < len(words) and re.match(r"[-+]|\d+$", words[at]):
-        at += 2 if words[at] in _VALUED else 1
+        at += 2 if words[at] in _VALUED or words[at] in valued else 1
     return words[at:]
 
 
@@ -205,7 +221,7 @@ def _strip_wrappers(words: list[str]) -> list[str]:
         if re.match(r"\w+=", words[0]):
             words = words[1:]
         elif name in _WRAPPERS:
-            words = _skip_options(words[1:])
+            words = _skip_options(name, words[1:])
         elif name in ("timeout", "gtimeout", "xargs"):
             words = list(dropwhile(_is_limit, words[1:]))
         elif run := _find_run(name, words[1:]):
@@ -217,8 +233,8 @@ def _strip_wrappers(words: list[str]) -> list[str]:
 
 def _find_run(runner: str, words: list[str]) -> list[str]:
     """Return the command that `uv run` or the like runs, [] for another call."""
-    verb, *command = _skip_options(words) or [""]
-    return _skip_options(command) if verb and _RUNNERS.get(runner) == verb else []
+    verb, *command = _skip_options(runner, words) or [""]
+    return _skip_options(runner, command) if verb and _RUNNERS.get(runner) == verb else []
 
 
 def _is_limit(word: str) -> bool:

@@ -115,7 +115,8 @@ _SHELL = (
 )
 _GRADLE = (
     r"^(?:\* What went wrong:\n(?:Execution failed for task .*\n)?(?:> )?| *> )"
-    r"(?P<said>(?!> |Task |Run with|A failure occurred)\S.*(?:\n {2,}[^\s>].*)?)"
+    r"(?P<said>(?!> |Task |Run with|A failure occurred|Execution failed for)\S.*"
+    r"(?:\n {2,}[^\s>].*)?)"
 )
 # a compiler's line, or a linter's: its place, then what is wrong
 _LINE = (

@@ -134,7 +134,7 @@ def was_forgotten(place: Place, session: str) -> bool:
     return any(session in read_forgotten(root + key, session) for key in files.list_folder(root))
 
 
-def find_removed_until(place: Place, session: str) -> str:
-    """Return the instant up to which removed records told of a session, or ""."""
+def list_removed_until(place: Place, session: str) -> list[str]:
+    """Return the instants up to which removed records told of a session."""
     log = archive.read_log(files.real_path(place.private), session.encode())
-    return max((row.move.home for row in log if row.session == session), default="")
+    return [row.move.home for row in log if row.session == session]

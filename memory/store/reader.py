@@ -20,6 +20,7 @@ from memory.core.layout import (
     SHARED,
     Place,
     is_kind_allowed,
+    is_record,
     record_suffixes,
 )
 from memory.core.records import KINDS, READ_LIMIT, Record
@@ -313,9 +314,8 @@ class Reader:
                 if away not in known and name.endswith(".md"):
                     with contextlib.suppress(StoreError):
                         record = self.read(letter + "/" + away)
-                        home = name if "/" in name else FOLDERS[record.kind] + "/" + name
-                        if record.id not in known:
-                            found[record.id] = letter, archive.Move(record.id, home, away)
+                        if record.id not in known and (move := _place_unlogged(record, name)):
+                            found[record.id] = letter, move
         return found
 
     def _find_move(self, text: str) -> tuple[str, Move]:
@@ -371,6 +371,21 @@ class Reader:
             reason = (error.strerror or "cannot be read").lower()
             remedy = "mend its permissions or move it out of the store"
             raise Unreadable(name, 0, reason, remedy) from None
+
+
+def _place_unlogged(record: Record, name: str) -> Move | None:
+    """Return the move of an archived file that no log knows, None for no record's.
+
+    name: below the archive.
+    """
+    from memory.store import archive
+
+    folder, _, file = name.rpartition("/")
+    is_placed = folder.partition("/")[0] in FOLDERS.values()
+    if not is_record(file) or not (is_placed or "id" in record.meta):
+        return None
+    home = name if is_placed else FOLDERS[record.kind] + "/" + file
+    return archive.Move(record.id, home, "archive/" + name)
 
 
 def open_beneath(root: str, parts: list[str]) -> int:

@@ -25,7 +25,7 @@ def store(place, now) -> Store:
 
 
 def test_old_automatic_checkpoints_expire(store, place, now):
-    """Over 90 days and automatic; 90 days, a human's, and learnings stay."""
+    """Over 90 days and automatic; 90 days, a human's, what says no author, and learnings stay."""
     recent(place, now)
     for days, name in ((91, "old"), (89.9, "young"), (90, "edge")):
         checkpoint(place, now, days, name)
@@ -37,6 +37,7 @@ def test_old_automatic_checkpoints_expire(store, place, now):
         created="2026-01-01",
         source="human",
     )
+    vault.put(place, "p/checkpoints/2026-01-01/bare.md", "Bare", "By hand", created="2026-01-01")
     vault.put(
         place, "p/learnings/l.md", "Old learning", "Stays", created="2020-01-01", source="auto"
     )

@@ -168,9 +168,10 @@ def test_another_program_that_passed_after_an_edit_is_no_remedy(place, derived):
     assert derived(keys_of(why, "npm test")[0]) is None
 
 
-def test_another_program_with_few_of_the_words_is_no_remedy(place, derived):
+@pytest.mark.parametrize("other", ["make lint jobs", "git commit acme drain queue jobs"])
+def test_another_program_with_few_of_the_words_or_git_is_no_remedy(place, derived, other):
     why = "the broker of the queue is away"
-    held(place, "a", "- ✗ `acme drain --queue jobs` → exit 1: " + why, "- ✓ `make lint jobs`")
+    held(place, "a", "- ✗ `acme drain --queue jobs` → exit 1: " + why, "- ✓ `%s`" % other)
     assert derived(keys_of(why, "acme drain --queue jobs")[0]) is None
 
 
@@ -220,6 +221,7 @@ def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
         "- ⊘ `acme do` → refused",
         "- ✗ `make all` → exit 2: make: *** [all] Error 1",
         "- ✗ `acme` → exit 1",
+        "- ✗ `go test` → exit 1: FAIL\tgit.example.com/x [setup failed]",
         "- ✓ `acme do`",
     ],
 )

@@ -39,6 +39,11 @@ from memory.session import commandline, shell
         ("npx -y vitest run", "vitest run"),
         ("./gradlew :shop-core:test --tests '*Cart*'", "gradlew test"),
         ("git -c a=b -C x commit -m y", "git commit"),
+        ("sudo -n systemctl restart x", "systemctl restart"),
+        ("mvn -U clean install", "mvn clean"),
+        ("make -n test", "make test"),
+        ("time -p make test", "make test"),
+        ("uv run --python 3.12 pytest", "pytest"),
     ],
 )
 def test_a_command_is_known_by_program_and_verb(command, key):

@@ -348,6 +348,14 @@ ESLINT = """\
             "No key is there.",
         ),
         (
+            "./gradlew build",
+            (
+                "* What went wrong:\nExecution failed for task ':app:compile'.\n"
+                "> A failure occurred while executing X\n   > Compilation error."
+            ),
+            "Compilation error.",
+        ),
+        (
             "./gradlew :core:test",
             "CartTest > adds FAILED\n    java.lang.IllegalStateException: no Docker\nBUILD FAILED",
             "java.lang.IllegalStateException: no Docker (CartTest > adds)",

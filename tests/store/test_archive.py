@@ -76,6 +76,7 @@ def test_a_file_without_its_line_in_the_log_is_restored(store, place):
     store.archive(record.name, "r")
     Path(place.private, "archive", "log.jsonl").unlink()
     write(place, "p/archive/by-hand.md", "---\nid: r-1\nkind: rule\n---\n# By hand\n")
+    write(place, "p/archive/README.md", "# No record\n")
     assert store.restore(record.id) == record
     assert store.find_archived("By hand").id == "r-1"
     assert store.restore("r-1").name == "p/rules/by-hand.md" and not store.away()
