@@ -25,7 +25,7 @@ from memory.index.backend import Backend
 from memory.recall.hit import Hit
 
 ALIKE, NEAR = 0.28, 0.22  # cosine from which two sessions are on the same subject
-SHARED = 0.5  # share of the question's idf that both hold, from which NEAR is enough
+SHARED = 0.55  # share of the question's idf that both hold, from which NEAR is enough
 CHORE, AS_WELL = 0.5, 0.9  # cosine of one chore done twice; share of the score that it needs then
 LEAST = 0.3  # of the earlier session's score that the later one has by itself
 BEST = 5  # hits that are compared
