@@ -217,14 +217,25 @@ def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int
         is_pass = alone in ("", run.key) and fixes.shows_pass(run, failure)
         if is_pass or _is_same_aim(failure.command, command):
             return at, one_line(command)
+    return _find_alike(failed, failure, runs, reach)
+
+
+def _find_alike(
+    failed: Piece,
+    failure: shell.Run,
+    runs: Sequence[tuple[int, str, shell.Run]],
+    reach: Sequence[tuple[int, Piece]],
+) -> tuple[int, str]:
+    """Return (index, call) of a successful call like the failed one, (0, "") for none."""
     for at, command, run in runs:
         same = run.key == failure.key
         if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
-    edited = next((at for at, (_, piece) in enumerate(reach) if piece.kind == FILE), len(reach))
-    at, command, run = runs[0] if runs else (edited, "", failure)
-    is_remedy = at < edited and _is_other_way(failure, run, command)
-    return (at, one_line(command)) if is_remedy else (0, "")
+    for at, command, run in runs[:1]:
+        is_mended = any(piece.kind == FILE for _, piece in reach[:at])
+        if not is_mended and _is_other_way(failure, run, command):
+            return at, one_line(command)
+    return 0, ""
 
 
 def _is_other_way(failure: shell.Run, run: shell.Run, command: str) -> bool:
