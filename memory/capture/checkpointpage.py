@@ -10,7 +10,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container
-from itertools import islice
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
 from memory.capture.conversationpage import format_code
@@ -197,8 +196,8 @@ def _format_outcome(facts: Facts) -> list[str]:
         return [openings.format_plain_line(openings.find_outcome(work), LAST), asked_last]
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
     # a remark that nobody answered is no outcome
-    before = [] if turn.pieces else filter(None, map(openings.find_outcome, reversed(facts.turns)))
-    lines = [openings.format_plain_line(said, LAST) for said in islice(before, 1)]
+    earlier = [] if turn.pieces else [*filter(None, map(openings.find_outcome, facts.turns))]
+    lines = [openings.format_plain_line(said, LAST) for said in earlier[-1:]]
     lines.append(mark + clip_at_word(one_line(turn.request), REQUEST))
     if outcome:
         lines.append("said on the way: " + openings.format_plain_line(outcome, LAST // 2))

@@ -13,8 +13,7 @@ and not per word.
     DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
     1.5, b6fd487                   themselves
     v2.1.0, py3.11                 2.1.0 + v2; py3, 11, py3.11 + py, 3, 3.11
-    버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and
-                                                            버튼이 meet)
+    버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을 (so that 버튼이 meets it)
     Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
     сервиса                        сервиса + серви     (so that сервис, сервиса and сервисом meet)
 

@@ -44,7 +44,6 @@ from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
 from memory.hook import windows
 from memory.hook.handles import extract_ids, names_branch
-from memory.hook.windows import split_sentences
 from memory.recall import sentences, timewords
 from memory.recall.question import names_subject, parse_times
 from memory.recall.sentences import CODE, LEAD, PROSE, RUN, TABLE, Line
@@ -221,7 +220,7 @@ class _QuoteSelection:
         for window in self.found.windows:
             source, passage, *_ = self.passages[window.passage]
             rows = window.text.split("\n") if passage.session not in best else []
-            found = [part for row in rows for part in split_sentences(row)]
+            found = [part for row in rows for part in windows.split_sentences(row)]
             texts = [text for text in found if len(text) > LEAST]
             if texts and window.score:
                 text = plaintext.clip_at_word(texts[self.found.find_nearest(texts)], CUT)

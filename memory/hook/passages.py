@@ -337,8 +337,8 @@ def _choose_windows(
         for window in near
         if window.score >= windows.CLOSE * best and parts[window.passage].holds(numbers)
     ]
-    close.sort(key=lambda window: -parts[window.passage].doc.created)
-    for window in dict.fromkeys([*close[:1], *near]):
+    newest = max(close, key=lambda window: parts[window.passage].doc.created)
+    for window in dict.fromkeys([newest, *near]):
         if sum(map(len, texts.values())) == MOST_WINDOWS:
             break
         text = window.text if len(window.text) <= room else _clip_at_row(window.text, room)

@@ -5,23 +5,23 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
 
     v 1, t ISO instant, event start | prompt | agent | wall | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), host (the client's
-            CLAUDE_CONFIG_DIR), brief (8 hex of the block, "" for none)
+      CLAUDE_CONFIG_DIR), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, ""
-            for none); where there are any: turns (8 hex of the heading of each turn in a passage,
-            by the conversation's id), words (8 hex of each name in a passage, by the record's
-            id), below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids
-            that were picked and found no room), stale (the index was behind the files), unread (how
-            many files were not looked at, for want of an index), sigs (as of a wall, of the walls
-            of an error that was pasted); met (16 bits of the hash of each of its first words, 4 hex
-            digits each)
+      for none); where there are any: turns (8 hex of the heading of each turn in a passage,
+      by the conversation's id), words (8 hex of each name in a passage, by the record's
+      id), below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids
+      that were picked and found no room), stale (the index was behind the files), unread (how
+      many files were not looked at, for want of an index), sigs (as of a wall, of the walls
+      of an error that was pasted); met (16 bits of the hash of each of its first words, 4 hex
+      digits each)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag, chosen and turns of a block that did not reach the model (health/worker.py); its
-            records count as not shown
+      records count as not shown
     all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older
     receipts have no tokens), ms;
-            but a wall: strategy, candidates (how many were scored), saved (tokens that loading
-            every learning would have cost beyond this)
+      but a wall: strategy, candidates (how many were scored), saved (tokens that loading
+      every learning would have cost beyond this)
 
 The file is the session's state too: what stands in it was shown, until a start by clear or compact,
 where the host drops its context.

@@ -231,7 +231,8 @@ def _find_alike(
         same = run.key == failure.key
         if same and SequenceMatcher(None, command, failed.text).ratio() >= ALIKE:
             return at, one_line(command)
-    for at, command, run in runs[:1]:
+    if runs:
+        at, command, run = runs[0]
         is_mended = any(piece.kind == FILE for _, piece in reach[:at])
         if not is_mended and _is_other_way(failure, run, command):
             return at, one_line(command)

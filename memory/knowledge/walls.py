@@ -305,7 +305,7 @@ def _mask_arguments(call: str) -> str:
 def shorten_command(command: str) -> str:
     """Return a call on one line, long quoted texts cut but those that are commands."""
     line = one_line(command)
-    if commandline.unquote_remote(line) == line:
+    if not commandline.is_remote(line):
         line = _QUOTED.sub(
             lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], line
         )

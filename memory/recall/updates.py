@@ -42,7 +42,8 @@ def lift_updates(question: str, hits: Sequence[Hit], backends: Mapping[str, Back
 
     hits: best first. backends: the index of each workspace.
     """
-    names, asked = _extract_names(question), [term for term, _ in tokeniser.query_terms(question)]
+    names = _extract_names(question)
+    asked = [term for term, _ in tokeniser.query_terms(question)]
     weights: dict[str, Weights] = {}
 
     def weigh(hit: Hit) -> Weights:

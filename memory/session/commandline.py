@@ -145,6 +145,11 @@ def split_steps(command: str) -> list[tuple[str, str]]:
     return [(join, part) for join, part in steps if part and not part.startswith("#")]
 
 
+def is_remote(command: str) -> bool:
+    """Tell whether a shell line gives a quoted command to another shell."""
+    return _REMOTE.search(command) is not None
+
+
 def unquote_remote(command: str) -> str:
     """Return a shell line with what `ssh HOST` and `sh -c` get without its quotes."""
     return _REMOTE.sub(lambda match: match[1] + " " + (match[2] or match[3]), command)

@@ -13,6 +13,7 @@ from memory.core import clock
 from memory.core.plaintext import clip_columns, format_age, format_count, one_line, strip_hidden
 from memory.hook import receipts
 from memory.hook.strategies import strategy_by_name
+from memory.session import commandline
 from memory.terminal import screen
 from memory.terminal.screen import Style
 
@@ -337,10 +338,10 @@ def _quote_command(command: str) -> str:
 
 
 def shorten_command(command: str, most: int = 200) -> str:
-    """Shorten a command: cut its long quoted texts, then the whole."""
-    short = _QUOTED.sub(
-        lambda match: match[1] + match[2][:40].rstrip() + "…" + match[1], command[:BRIEFED]
-    )
+    """Shorten a command: cut its long quoted texts but commands, then the whole."""
+    short = command[:BRIEFED]
+    if not commandline.is_remote(short):
+        short = _QUOTED.sub(lambda text: text[1] + text[2][:40].rstrip() + "…" + text[1], short)
     return one_line(short, most)
 
 

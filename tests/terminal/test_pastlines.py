@@ -98,6 +98,8 @@ def test_long_quotes_in_a_command_are_cut():
         == 'gh pr comment 7 --body "%s…" --repo o/r' % ("word " * 8).strip()
     )
     assert len(pastlines.shorten_command("x" * 900)) == 200
+    remote = "ssh box 'cd /srv && %s'" % ("acme " * 15)
+    assert pastlines.shorten_command(remote) == remote
 
 
 def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(past, monkeypatch):
